@@ -7,6 +7,7 @@ from metaeval.citation.data_model import Answer, Passage
 from metaeval.llm.messages import read_reply
 
 CHAT = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json_schema")
+TEXT = CHAT.model_copy(update={"output": "text"})
 LONG = "The Oder is long. " + " ".join(f"It passes town {n}." for n in range(60))  # 4 + 60 * 4 words
 PASSAGES = (Passage(LONG, "Oder"), Passage("Barges carry coal."), Passage(""), Passage("Fish live in it."))
 

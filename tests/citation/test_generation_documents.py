@@ -5,7 +5,7 @@ import random
 import pytest
 
 from metaeval.citation.data_model import Passage
-from metaeval.citation.generation.shown_documents import cut, fitted, level, whole_documents
+from metaeval.citation.generation.shown_documents import cut, fit, level, whole_documents
 
 TEXT = "Rain fell. Snow fell too, and stayed. Then came the sun."  # 2, 5 and 4 words
 
@@ -61,10 +61,10 @@ def test_the_limit_is_the_greatest_that_fits(seed):
 
 def test_documents_keep_their_numbers_and_titles():
     passages = (Passage(TEXT, "Weather"), Passage("Fog."), Passage(TEXT))
-    shown = fitted(whole_documents(passages)[::2], 9)
+    shown = fit(whole_documents(passages)[::2], 9)
     # Two texts of 11 words and 9 words to show: 4 each, of which the first sentence has 2.
     assert [(one.number, one.title, one.text) for one in shown] == [(1, "Weather", "Rain fell."), (3, "", "Rain fell.")]
-    assert [one.text for one in fitted(whole_documents(passages), 100, 7)] == [
+    assert [one.text for one in fit(whole_documents(passages), 100, 7)] == [
         "Rain fell. Snow fell too, and stayed.",
         "Fog.",
         "Rain fell. Snow fell too, and stayed.",

@@ -1,6 +1,7 @@
 """The three strategies: what each asks, what the model that writes is shown, and what becomes of bad replies."""
 
 import json
+import re
 
 import pytest
 
@@ -146,16 +147,29 @@ def test_what_is_estimated_first_is_what_is_asked_first():
         assert all(one.likely_tokens_in >= size for one, size in zip(largest, sizes, strict=True))
 
 
-def test_prompts_of_one_s_own_and_options_are_checked(tmp_path):
+def test_prompts_of_ones_own_are_checked(tmp_path):
+    own = GenerationOptions(prompts=tmp_path)
+    with pytest.raises(UserError, match=r"holds no answer.txt: name a folder with a prompt"):
+        load_prompts(own, CHAT)
     path = tmp_path / "answer.txt"
     path.write_text("Q {question}")
     with pytest.raises(UserError, match=r"the prompt lacks \{documents\}"):
-        load_prompts(GenerationOptions(answer_file=path))
+        load_prompts(own, CHAT)
     path.write_text("Q {question} D {documents}")
     model = Model(lambda _: "Long [1].")
-    generate([question()], model, GenerationOptions(answer_file=path), CHAT)
+    generate([question()], model, own, CHAT)
     assert model.rounds[0][0].body["messages"][0]["content"].startswith('Q "What of river 1?" D {"document": 1')
-    with pytest.raises(UserError, match="summary_words is 0; allowed: a whole number from 1"):
-        GenerationOptions(summary_words=0)
-    with pytest.raises(UserError, match="Did you mean 'summary'"):
-        GenerationOptions(strategy="sumary")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("{question}", r"lacks {document}: write {document} or {text}"), ("{document}", None), ("{text}", None)],
+)
+def test_a_prompt_for_summaries_needs_no_question(tmp_path, text, says):
+    (tmp_path / "summary.txt").write_text(text)
+    options = GenerationOptions(strategy="summary", prompts=tmp_path)
+    if says:
+        with pytest.raises(UserError, match=re.escape(says)):
+            load_prompts(options, CHAT)
+    else:
+        assert load_prompts(options, CHAT)["summary"].text == text

@@ -11,12 +11,11 @@ from metaeval.citation.data_model import Answer, Passage, fingerprint
 from metaeval.citation.generation.generate import first_requests, generate
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.question_documents import cited_and_negatives, shuffled, task_of
-from metaeval.citation.generation.shown_documents import cut, fit, in_plain_text, in_tokens, whole_documents
-from metaeval.citation.generation.stage_requests import Setup
+from metaeval.citation.generation.shown_documents import in_plain_text, whole_documents
 from metaeval.citation.readers.answer_files import read_answers, read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_lines, own_row
 from metaeval.errors import UserError
-from tests.citation.generation_made import CHAT, Model, documents, prompt_of, question
+from tests.citation.generation_made import CHAT, TEXT, Model, documents, prompt_of
 
 
 def numbered(number=1, text="They say [2][4].", count=9):
@@ -30,12 +29,13 @@ def places(one, number=1):
 
 
 def task(*questions, **options):
-    return task_of(questions, GenerationOptions(**options))
+    """The questions as they are asked."""
+    return task_of(questions, GenerationOptions(**options))[0]
 
 
 def test_the_first_documents_are_taken():
-    done = task(numbered(1), numbered(2), documents=5)
-    assert [places(each, number) for number, each in enumerate(done.questions, start=1)] == [[1, 2, 3, 4, 5]] * 2
+    asked = task(numbered(1), numbered(2), documents=5)
+    assert [places(each, number) for number, each in enumerate(asked, start=1)] == [[1, 2, 3, 4, 5]] * 2
 
 
 def test_more_documents_than_there_are_is_one_sentence():
@@ -47,37 +47,33 @@ def test_more_documents_than_there_are_is_one_sentence():
     )
 
 
-def test_the_oracle_shows_what_the_reference_cites():
-    (one,) = task(numbered(), oracle=True).questions
+def test_no_negatives_are_the_oracle_of_what_the_reference_cites():
+    (one,) = task(numbered(), negatives=0)
     assert places(one) == [2, 4]
-
-
-def test_marks_that_count_from_zero_are_read_so():
-    (one,) = task(replace(numbered(), first=0), oracle=True).questions
+    (one,) = task(replace(numbered(), first=0), negatives=0)  # marks that count from zero
     assert places(one) == [3, 5]
 
 
 def test_negatives_are_drawn_by_a_seed_from_the_uncited_documents():
-    (one,) = task(numbered(), negatives=5).questions
+    (one,) = task(numbered(), negatives=5)
     assert (len(one.passages), {2, 4} <= {*places(one)}, places(one) == sorted(places(one))) == (7, True, True)
-    (again,) = task(numbered(), negatives=5).questions
+    (again,) = task(numbered(), negatives=5)
     assert again == one
-    drawn = {tuple(places(task(numbered(), negatives=3, shuffle=seed).questions[0])) for seed in range(20)}
+    drawn = {tuple(places(task(numbered(), negatives=3, shuffle=seed)[0])) for seed in range(20)}
     assert len({frozenset(each) for each in drawn}) > 5
     assert {frozenset({2, 4}) <= frozenset(each) for each in drawn} == {True}
     assert any(list(each) != sorted(each) for each in drawn)
     # A draw does not depend on the other questions.
     assert (
-        task(numbered(2), numbered(), negatives=3, shuffle=4).questions[1]
-        == (task(numbered(), numbered(3), negatives=3, shuffle=4).questions[0])
+        task(numbered(2), numbered(), negatives=3, shuffle=4)[1]
+        == (task(numbered(), numbered(3), negatives=3, shuffle=4)[0])
     )
 
 
 def test_negatives_that_a_question_lacks_come_from_other_questions():
     short = numbered(1, count=4)  # two uncited documents
-    done = task(short, numbered(2), negatives=5)
-    one, _ = done.questions
-    assert (places(one), len(places(one, 2)), dict(+done.notes)) == (
+    (one, _), _, notes = task_of([short, numbered(2)], GenerationOptions(negatives=5))
+    assert (places(one), len(places(one, 2)), dict(+notes)) == (
         [1, 2, 3, 4],
         3,
         {"negatives from other questions": 3},
@@ -107,8 +103,8 @@ def test_marks_that_count_from_zero_are_renumbered_from_one():
 def test_worked_examples_have_documents_by_the_settings_of_the_questions(tmp_path):
     shot = numbered(7, text="It is so [9].")
     (tmp_path / "shots.jsonl").write_text(own_lines([shot]))
-    done = task(numbered(), shots=tmp_path / "shots.jsonl", negatives=5, shuffle=1)
-    (example,) = done.shots
+    options = GenerationOptions(shots=tmp_path / "shots.jsonl", negatives=5, shuffle=1)
+    _, (example,), _ = task_of([numbered()], options)
     assert len(example.passages) == 6
     number = int(re.search(r"\[(\d)\]", example.text)[1])
     assert places(example, 7)[number - 1] == 9
@@ -118,39 +114,26 @@ def test_worked_examples_take_their_share_of_the_context():
     text = " ".join(f"It passes town {n}." for n in range(200))  # 800 words
     long = Answer("q1", "", (Passage(text), Passage(text)), "What of it?")
     shot = replace(long, id="s1", text="It passes towns [1].", question="And of that?")
-    for options, most in (({"context_tokens": 600}, 600), ({"context_words": 300}, 300)):
-        (request,) = first_requests([long], GenerationOptions(**options), CHAT, [shot])
-        shown = re.findall(r'"text": "([^"]*)"', prompt_of(request))
-        size = sum(map(in_tokens if "context_tokens" in options else lambda each: len(each.split()), shown))
-        assert len(shown) == 4
-        assert most * 0.9 < size <= most
+    (request,) = first_requests([long], GenerationOptions(context_words=300), CHAT, [shot])
+    shown = re.findall(r'"text": "([^"]*)"', prompt_of(request))
+    assert len(shown) == 4
+    assert 270 < sum(len(each.split()) for each in shown) <= 300
 
 
 def test_shuffling_keeps_the_documents():
-    (one,) = task(numbered(), shuffle=3).questions
+    (one,) = task(numbered(), shuffle=3)
     assert places(one) != [*range(1, 10)]
     assert sorted(places(one)) == [*range(1, 10)]
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"oracle": True, "negatives": 2}, "oracle=true shows no negatives"),
-        ({"oracle": True, "documents": 2}, "documents takes the first documents of the file, and oracle"),
-        ({"negatives": -1}, "negatives is -1; allowed: a whole number from 0"),
-        ({"documents": 0}, "documents is 0; allowed: a whole number from 1"),
-        ({"samples": 0}, "samples is 0; allowed: a whole number from 1"),
-        ({"context_tokens": 9, "document_words": 8}, "context_tokens replaces document_words"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(options, says):
-    with pytest.raises(UserError, match=re.escape(says)):
-        GenerationOptions(**options)
+def test_the_first_documents_and_the_cited_ones_are_not_both_taken():
+    with pytest.raises(UserError, match="documents takes the first documents of the file, and negatives"):
+        GenerationOptions(negatives=0, documents=2)
 
 
 def test_a_question_without_a_citing_text_has_no_oracle():
-    with pytest.raises(UserError, match='"q1" has no text that cites one of its documents, and oracle and negatives'):
-        task(numbered(text=""), oracle=True)
+    with pytest.raises(UserError, match='"q1" has no text that cites one of its documents, and negatives'):
+        task(numbered(text=""), negatives=0)
 
 
 DOCS = [
@@ -172,14 +155,14 @@ def test_short_texts_are_shown_and_whole_ones_kept(tmp_path, text, field):
     # As ALCE's get_shorter_text: texts that call a document irrelevant are passed over, and a list ends where the field
     # does; a question without any keeps its first document, with its text.
     options = GenerationOptions(document_text=text, documents=3)
-    done = task_of(alce(tmp_path, DOCS, DOCS[3:]), options)
+    questions, _, notes = task_of(alce(tmp_path, DOCS, DOCS[3:]), options)
     model = Model(lambda _: "Long [1].")
-    one, _ = generate(done.questions, model, options, CHAT)
+    one, _ = generate(questions, model, options, CHAT)
     first, second = (documents(prompt_of(request)) for request in model.rounds[0])
     assert first == {1: ("A", f"{field} A."), 2: ("C", f"{field} C.")}
     assert second == {1: ("D", "Text D.")}
     assert [passage.text for passage in one.answer.passages] == ["Text A.", "Text C."]  # what is judged
-    assert dict(+done.notes) == {
+    assert dict(+notes) == {
         f"documents with an irrelevant {text}, passed over": 1,
         f"documents without a {text}, left out": 2,
         "questions with fewer documents than asked for": 2,
@@ -202,46 +185,16 @@ def test_scifi_s_positives_are_those_of_the_paragraph(tmp_path):
         "output": "Nobody [1].",
     }
     (tmp_path / "scifi.jsonl").write_text(json.dumps(sample))
-    (one,) = task_of(read_questions(tmp_path / "scifi.jsonl", "auto", True), GenerationOptions(oracle=True)).questions
+    (one,) = task(*read_questions(tmp_path / "scifi.jsonl", "auto", True), negatives=0)
     assert [passage.text for passage in one.passages] == ["Two."]
     (usual,) = read_questions(tmp_path / "scifi.jsonl")
     assert usual.text == "Nobody [1]."
 
 
-@pytest.mark.parametrize(
-    ("tokens", "expected"),
-    [
-        (13, "Rain fell. Snow fell too, and stayed. Fog is."),  # 45 characters
-        (11, "Rain fell. Snow fell too, and stayed."),  # 3 and 7 tokens; with 2 more there are 12
-        (9, "Rain fell."),
-        (2, "Rain"),  # 8 characters end inside the second word
-        (1, "Rain"),
-    ],
-)
-def test_texts_are_cut_to_tokens_of_four_characters(tokens, expected):
-    assert cut("Rain fell. Snow fell too, and stayed. Fog is.", tokens, in_tokens) == expected
-
-
-def test_documents_get_an_equal_share_of_the_tokens():
-    # 1,000 words of 5 characters with a space between are 5,999 characters, 1,500 tokens; the short one has 3.
-    words = " ".join(["abcde"] * 1000)
-    shown = fit(
-        whole_documents((Passage(words), Passage("A short one."), Passage(words))),
-        GenerationOptions(context_tokens=503),
-    )
-    # The short one leaves (503 - 3) / 2 = 250 tokens, or 1,000 characters: 166 words with 165 spaces are 995.
-    assert [len(document.text.split()) for document in shown] == [166, 3, 166]
-    # In the strategy truncated nothing else cuts them; summaries have their own length.
-    setup = Setup(GenerationOptions(context_tokens=4000), CHAT)
-    assert len(setup.documents(question(passages=(Passage(words),)), 300)[0].text.split()) == 1000
-    setup = Setup(GenerationOptions(context_tokens=4000, strategy="summary"), CHAT)
-    assert len(setup.documents(question(passages=(Passage(words),)), 60)[0].text.split()) == 60
-
-
 def test_the_plain_layout_is_that_of_the_papers():
     shown = whole_documents((Passage("It is long.", "Oder"), Passage("Fish.")))
     assert in_plain_text(shown) == "Document [1] (Title: Oder)\nIt is long.\n\nDocument [2]\nFish."
-    (request,) = first_requests([numbered(count=1)], GenerationOptions(layout="plain"), CHAT)
+    (request,) = first_requests([numbered(count=1)], GenerationOptions(), TEXT)
     assert (
         "Question: What of 1?\n\nDocuments; of a long one you see the beginning:\nDocument [1] (Title: Title 1)\n"
         in (prompt_of(request))
@@ -250,13 +203,13 @@ def test_the_plain_layout_is_that_of_the_papers():
 
 def test_samples_are_asked_for_with_seeds_of_their_own_and_share_an_id(tmp_path):
     options, chat = GenerationOptions(samples=3), CHAT.model_copy(update={"temperature": 0.5, "seed": 7})
-    done = task_of([numbered()], options)
+    questions = task(numbered(), samples=3)
     model = Model(lambda _: "Long [1].")
-    results = generate(done.questions, model, options, chat)
+    results = generate(questions, model, options, chat)
     assert [(request.sample, request.body["seed"]) for request in model.rounds[0]] == [(0, 7), (1, 8), (2, 9)]
     # The first sample is the request of a run without samples: what was paid is kept.
     assert model.rounds[0][0] == first_requests([numbered()], GenerationOptions(), chat)[0]
-    unseeded = first_requests(done.questions, options, CHAT)
+    unseeded = first_requests(questions, options, CHAT)
     assert [request.body.get("seed") for request in unseeded] == [None, 1, 2]
     answers = [result.answer for result in results]
     rows = [own_row(answer) for answer in answers]
@@ -293,5 +246,5 @@ def test_worked_examples_are_checked(tmp_path, changes, says):
 
 
 def test_worked_examples_are_those_of_the_file(tmp_path):
-    (one,) = task(numbered(), shots=shots_file(tmp_path)).shots
+    _, (one,), _ = task_of([numbered()], GenerationOptions(shots=shots_file(tmp_path)))
     assert (one.question, one.text) == ("Where?", "There [1].")

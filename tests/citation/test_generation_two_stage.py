@@ -14,10 +14,9 @@ from metaeval.citation.generation.strategies import sentences_of, steps_of
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure
-from tests.citation.generation_made import CHAT, LONG, Model, document, documents, prompt_of, question, reply
+from tests.citation.generation_made import CHAT, LONG, TEXT, Model, document, documents, prompt_of, question, reply
 
 CHOICE, SENTENCE, OVERVIEW = "You decide for the next sentence", "Write its next sentence", "which questions it helps"
-TEXT = CHAT.model_copy(update={"output": "text"})
 
 
 def written(prompt):
@@ -87,7 +86,7 @@ def test_documents_are_chosen_by_summaries_for_one_sentence_after_the_other():
         ((1, 4), "They say so [1][4]."),
         ((2,), "They say so [2]."),
     ]
-    assert {each.number: (each.title, each.text) for each in one.summaries} == summaries
+    assert {each.number: (each.title, each.text) for each in one.documents} == summaries
     assert (two.answer.text, dict(one.problems), dict(two.problems)) == ("They say so [2].", {}, {})
 
 
@@ -143,19 +142,10 @@ def test_numbers_that_no_document_has_are_counted():
     assert (result.shown, dict(result.problems)) == ((1,), {"documents chosen that do not exist": 2})
 
 
-def test_summaries_may_be_another_model_s_and_for_the_question():
+def test_summaries_may_be_another_model_s():
     model = writer({1: [[1]]})
     generate([question()], model, two_stage(summary_model="cheap"), CHAT)
     assert [request.body["model"] for request in (*model.rounds[0], *model.rounds[1])] == ["cheap"] * 3 + ["tiny"]
-
-    def say(prompt):
-        if "Sum up" in prompt:
-            assert "What of river 1?" in prompt
-            return '{"summary": "Long."}'
-        return '{"documents": []}'
-
-    (result,) = generate([question()], Model(say), two_stage(summary_focus="question"), CHAT)
-    assert (result.stage, result.trouble) == ("choice", "stopped at once")
 
 
 def test_the_paper_s_prompts_are_answered_in_plain_text(tmp_path):
@@ -165,7 +155,7 @@ def test_the_paper_s_prompts_are_answered_in_plain_text(tmp_path):
         "sentence": "Write.\n\nQuestion: {question}\n\n{documents}\n\nWritten: {written}\nNext Sentence:",
     }
     for name, text in files.items():
-        (tmp_path / name).write_text(text)
+        (tmp_path / f"{name}.txt").write_text(text)
 
     def say(prompt):
         if prompt.endswith("Summary:"):
@@ -175,8 +165,7 @@ def test_the_paper_s_prompts_are_answered_in_plain_text(tmp_path):
         return "They say so [1]."
 
     model = Model(say)
-    options = two_stage(layout="plain", **{f"{name}_file": tmp_path / name for name in files})
-    (result,) = generate([question()], model, options, TEXT)
+    (result,) = generate([question()], model, two_stage(prompts=tmp_path), TEXT)
     assert (result.answer.text, result.steps[0].documents) == ("They say so [1].", (1, 4))
     assert all("response_format" not in request.body for asked in model.rounds for request in asked)
     assert prompt_of(model.rounds[0][1]) == "Title: \n\nText: Barges carry coal.\n\nSummary:"
@@ -189,9 +178,7 @@ def test_the_paper_s_prompts_are_answered_in_plain_text(tmp_path):
 
 @pytest.mark.parametrize("strategy", ["truncated", "summary", "two-stage"])
 def test_our_prompts_speak_of_json_only_where_it_is_used(strategy):
-    options = {"strategy": strategy, "summary_focus": "question" if strategy == "summary" else None}
-    plain = load_prompts(GenerationOptions(layout="plain", **options), TEXT)
-    usual = load_prompts(GenerationOptions(**options), CHAT)
+    plain, usual = (load_prompts(GenerationOptions(strategy=strategy), chat) for chat in (TEXT, CHAT))
     for stage, prompt in plain.items():
         assert "JSON" not in prompt.text
         assert "JSON" in usual[stage].text
@@ -288,11 +275,10 @@ def test_worked_examples_of_the_other_strategies(tmp_path):
         return "It is [1]."
 
     prompts = {}
-    path = tmp_path / "answer.txt"
-    path.write_text("{question}\n\n{documents}\n\nAnswer:")
+    (tmp_path / "answer.txt").write_text("{question}\n\n{documents}\n\nAnswer:")
     for strategy in ("truncated", "summary"):
         model = Model(say)
-        options = GenerationOptions(strategy=strategy, document_words=4, answer_file=path)
+        options = GenerationOptions(strategy=strategy, document_words=4, prompts=tmp_path)
         generate([question()], model, options, CHAT, shots=[shot("It is short [1]."), shot("Eels swim [2].")])
         prompts[strategy] = [prompt_of(asked[0]) for asked in model.rounds]
     asked = prompts["truncated"][-1].split("\n\n\n")
@@ -304,17 +290,3 @@ def test_worked_examples_of_the_other_strategies(tmp_path):
 def test_an_example_whose_documents_are_not_summed_up_ends_the_run():
     with pytest.raises(UserError, match=r'worked example "q7" cannot be shown, because .*: unparsed'):
         generate([question()], Model(lambda _: "No."), two_stage(), CHAT, shots=[shot()])
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [("{question}", r"lacks {document}: write {document} or {text}"), ("{document}", None), ("{text}", None)],
-)
-def test_a_prompt_for_summaries_needs_no_question(tmp_path, text, says):
-    (tmp_path / "own.txt").write_text(text)
-    options = GenerationOptions(strategy="summary", summary_file=tmp_path / "own.txt")
-    if says:
-        with pytest.raises(UserError, match=re.escape(says)):
-            load_prompts(options)
-    else:
-        assert load_prompts(options)["summary"].text == text

@@ -1,16 +1,10 @@
 """Tokens of Table 1 and of the context, by a tokenizer of one's choice: here one token for each letter."""
 
-import re
-
 import pytest
 
 from metaeval import cite
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.generation.generate import first_requests
-from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.scifi.text_statistics import citation_counts
-from metaeval.errors import UserError
-from tests.citation.generation_made import CHAT, prompt_of
 
 
 @pytest.fixture(scope="module")
@@ -42,24 +36,3 @@ def test_table_1_says_which_tokenizer_counted(letters):
     assert "Tokens: words and punctuation marks" in notes[0]
     assert f"those of the tokenizer {letters}" in notes[1]
     assert ("tokenizer:" in tables[0].signatures[0], "tokenizer:" in tables[1].signatures[0]) == (False, True)
-
-
-def test_the_context_is_cut_by_a_tokenizer(letters):
-    # Two documents of 13 + 9 letters share 26: each keeps its first sentence, of 13. At four characters a token both,
-    # of 28 characters, are 7 tokens and fit.
-    text = "A Dane built it. It is long."
-    question = Answer("q", "", (Passage(text), Passage(text)), "Who?")
-    for tokenizer, shown in ((letters, "A Dane built it."), (None, text)):
-        options = GenerationOptions(context_tokens=26, tokenizer=tokenizer)
-        (request,) = first_requests([question], options, CHAT)
-        assert re.findall(r'"text": "([^"]*)"', prompt_of(request)) == [shown] * 2
-        assert ("tokenizer" in options.in_use) == (tokenizer is not None)
-
-
-def test_a_tokenizer_that_cannot_be_had_is_one_sentence(tmp_path):
-    pytest.importorskip("transformers", reason="needs the extra 'models'")
-    with pytest.raises(UserError, match="tokenizer counts the tokens of context_tokens, which is not set"):
-        GenerationOptions(tokenizer="words")
-    question = Answer("q", "", (Passage("It is long."),), "Who?")
-    with pytest.raises(UserError, match=r"^The tokenizer tokenizer=.* cannot be loaded"):
-        first_requests([question], GenerationOptions(context_tokens=9, tokenizer=str(tmp_path)), CHAT)

@@ -164,7 +164,6 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
     [
         (("--model", "tiny", "-s", "anwser_words=3"), "Did you mean 'answer_words'"),
         (("--model", "tiny", "-s", "answer_words=many"), "answer_words should be"),
-        (("--model", "tiny", "-s", "context_words=0"), "context_words is 0; allowed: a whole number from 1"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(refused, questions, options, says):

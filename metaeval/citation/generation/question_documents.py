@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from metaeval.citation.data_model import Answer, Passage
@@ -19,35 +19,32 @@ _IRRELEVANT = "irrelevant"
 """The word by which ALCE's code (`get_shorter_text`) finds snippets and summaries of no use."""
 
 
-@dataclass(frozen=True)
-class GenerationTask:
-    """The questions as they are asked, once for each sample, with their documents, and the worked examples (shots).
+def task_of(questions: Sequence[Answer], options: GenerationOptions) -> tuple[list[Answer], list[Answer], Counter[str]]:
+    """Return the questions with their documents, one for each sample, the worked examples (shots), and notes.
 
-    notes: by description, how often documents of questions were left out or added.
+    The notes count, by description, how often documents of questions were left out or added. Raises `UserError` where
+    questions lack what the options ask for.
     """
-
-    questions: Sequence[Answer]
-    shots: Sequence[Answer] = ()
-    notes: Counter[str] = field(default_factory=Counter)
-
-
-def task_of(questions: Sequence[Answer], options: GenerationOptions) -> GenerationTask:
-    """Return the task of a run, as the options say; `UserError` where questions lack what the options ask for."""
     shots = [] if options.shots is None else read_shots(options.shots, questions)
-    notes, of_shots = Counter[str](), Counter[str]()
+    notes, of_shots, number = Counter[str](), Counter[str](), options.documents
     if options.document_text != "text":
         questions = _shortened(questions, options, notes)
         shots = _shortened(shots, options, of_shots) if shots else shots
-    elif options.documents is not None:
-        _check_number(questions, options.documents)
-    if options.documents is not None:
-        questions = [replace(question, passages=question.passages[: options.documents]) for question in questions]
-    if options.oracle or options.negatives is not None:
-        questions = cited_and_negatives(questions, options.negatives or 0, options.shuffle or 0, notes)
-        shots = cited_and_negatives(shots, options.negatives or 0, options.shuffle or 0, of_shots)
+    elif short := [question for question in questions if len(question.passages) < (number or 0)]:
+        raise UserError(
+            f"documents={number} asks for more documents than there are: {len(short):,} of {len(questions):,} "
+            f"questions have fewer, {shown(short[0].id)} has {len(short[0].passages)}: set documents lower."
+        )
+    if number is not None:
+        questions = [replace(question, passages=question.passages[:number]) for question in questions]
+    if options.negatives is not None:
+        questions = cited_and_negatives(questions, options.negatives, options.shuffle or 0, notes)
+        shots = cited_and_negatives(shots, options.negatives, options.shuffle or 0, of_shots)
     if options.shuffle is not None:
         questions, shots = ([shuffled(each, options.shuffle) for each in answers] for answers in (questions, shots))
-    return GenerationTask(list(_samples(questions, options.samples)), shots, notes)
+    if options.samples > 1:
+        questions = [question.in_sample(sample) for question in questions for sample in range(options.samples)]
+    return list(questions), shots, notes
 
 
 def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
@@ -70,15 +67,6 @@ def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
                 "of the two files."
             )
     return shots
-
-
-def _check_number(questions: Sequence[Answer], documents: int) -> None:
-    short = [question for question in questions if len(question.passages) < documents]
-    if short:
-        raise UserError(
-            f"documents={documents} asks for more documents than there are: {len(short):,} of {len(questions):,} "
-            f"questions have fewer, {shown(short[0].id)} has {len(short[0].passages)}: set documents lower."
-        )
 
 
 def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: Counter[str]) -> list[Answer]:
@@ -118,8 +106,8 @@ def cited_and_negatives(answers: Sequence[Answer], negatives: int, seed: int, no
         positive = {*cited(answer.text, answer.first)} & {*places}
         if not positive:
             raise UserError(
-                f"Question {shown(answer.id)} has no text that cites one of its documents, and oracle and negatives "
-                "choose documents by such citations: give SCiFi's samples, or answers with marks."
+                f"Question {shown(answer.id)} has no text that cites one of its documents, and negatives chooses "
+                "documents by such citations: give SCiFi's samples, or answers with marks."
             )
         draw = random.Random(f"{seed} negatives {answer.id}")
         uncited = [place for place in places if place not in positive]
@@ -161,11 +149,3 @@ def _with_documents(answer: Answer, order: Sequence[int], more: Sequence[Passage
             end = mark.end
     passages = (*(answer.passages[place - 1] for place in order), *more)
     return replace(answer, text=text + answer.text[end:], passages=passages, first=1)
-
-
-def _samples(questions: Sequence[Answer], samples: int) -> Iterable[Answer]:
-    for question in questions:
-        if samples == 1:
-            yield question
-        else:
-            yield from (question.in_sample(sample) for sample in range(samples))

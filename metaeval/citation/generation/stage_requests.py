@@ -16,7 +16,6 @@ from metaeval.citation.generation.shown_documents import (
     fit,
     in_json,
     in_plain_text,
-    token_counter,
     whole_documents,
 )
 from metaeval.errors import UserError
@@ -43,7 +42,6 @@ _PLACES: Mapping[Stage, tuple[str, ...]] = {
 _SHOWN: Mapping[str, str] = {
     "truncated": "of a long one you see the beginning",
     "summary": "of each you see a summary of what it says about the question",
-    "overview": "of each you see a summary",
 }
 _SUMMARY = reply_form("summary", summary={"type": "string"})
 _SELECTION = reply_form("selection", documents={"type": "array", "items": {"type": "integer"}})
@@ -76,26 +74,29 @@ class SentenceStep:
 
 def prompt_names(options: GenerationOptions) -> dict[Stage, str]:
     """Return the name of the prompt of each stage of the strategy: the stage's, or overview (see `PROMPTS`)."""
-    overview = options.focus == "document"
-    return {stage: "overview" if stage == "summary" and overview else stage for stage in STAGES[options.strategy]}
+    stages = STAGES[options.strategy]
+    return {stage: "overview" if stage == "summary" and options.of_document_alone else stage for stage in stages}
 
 
-def load_prompts(options: GenerationOptions, chat: ChatOptions | None = None) -> dict[Stage, Prompt]:
-    """Return the prompt of each stage of the strategy: the project's, or that of a file which the options name.
+def load_prompts(options: GenerationOptions, chat: ChatOptions) -> dict[Stage, Prompt]:
+    """Return the prompt of each stage of the strategy: that of the user's folder if it holds one, or the project's.
 
-    The project's prompts ask for JSON, or for plain text if chat.output is "text", and mention JSON documents only in
-    the layout json. Raises `UserError` for a file that cannot be read or lacks a placeholder.
+    The project's prompts speak of JSON, or of plain text if chat.output is "text". Raises `UserError` for a folder
+    without a prompt, and for a file that lacks a placeholder.
     """
-    prompts = {}
+    prompts: dict[Stage, Prompt] = {}
+    folder = options.prompts
+    if folder is not None and not any((folder / f"{stage}.txt").is_file() for stage in STAGES[options.strategy]):
+        named = " or ".join(f"{stage}.txt" for stage in STAGES[options.strategy])
+        raise UserError(f"prompts={folder} holds no {named}: name a folder with a prompt of your own.")
     for stage, name in prompt_names(options).items():
-        file: Path | None = getattr(options, f"{stage}_file")
-        prompt = read_prompt(file or PROMPTS / f"{name}.txt", _PLACES[stage])
+        file = (folder or PROMPTS) / f"{stage}.txt"
+        own = folder is not None and file.is_file()
+        prompt = read_prompt(file if own else PROMPTS / f"{name}.txt", _PLACES[stage])
         if stage == "summary" and not {"document", "text"} & {*re.findall(r"\{([a-z]+)\}", prompt.text)}:
             raise UserError(f"{file}: the prompt lacks {{document}}: write {{document}} or {{text}} where it belongs.")
-        if file is None and options.layout == "plain":
-            prompt = Prompt(_AS_JSON.sub("", prompt.text))
-        if file is None and chat is not None and chat.output == "text" and stage in _TEXT_REPLIES:
-            prompt = Prompt(_JSON_REPLY.sub(_TEXT_REPLIES[stage], prompt.text))
+        if not own and chat.output == "text":
+            prompt = Prompt(_JSON_REPLY.sub(_TEXT_REPLIES.get(stage, ""), _AS_JSON.sub("", prompt.text)))
         prompts[stage] = prompt
     return prompts
 
@@ -105,49 +106,37 @@ class Setup:
 
     options: with the share of the context that is left beside the worked examples. whole: the same with all of the
     context. examples: by stage, the messages of worked examples, each with the wanted reply; empty before
-    `add_examples`. read_summary, read_selection: parse a reply; None for one of another form. Raises `UserError` as
-    `load_prompts` and `token_counter` do.
+    `add_examples`. read_summary, read_selection: parse a reply; None for one of another form. Where chat.output is
+    "text", prompts show questions and documents as plain text, and replies are read as such; else all is JSON.
     """
 
     def __init__(self, options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()) -> None:
         self.options, self.whole, self.shots, self._chat = options.shared_by(1 + len(shots)), options, shots, chat
         self._prompts = load_prompts(options, chat)
-        token_counter(options.tokenizer)  # a missing tokenizer is an error here, before anything is asked
-        self._plain, self._as_text = options.layout == "plain", chat.output == "text"
-        summary = "overview" if options.focus == "document" else "summary"
-        self._shown = _SHOWN.get(summary if options.strategy == "summary" else options.strategy, "")
-        self.read_summary = summary_in_text if self._as_text else read_summary
-        self.read_selection = selection_in_text if self._as_text else read_selection
+        self._plain = chat.output == "text"
+        self.read_summary = summary_in_text if self._plain else read_summary
+        self.read_selection = selection_in_text if self._plain else read_selection
         self.examples: Mapping[Stage, Sequence[str]] = {}
 
-    def request(
-        self,
-        stage: Stage,
-        question: Answer,
-        documents: Sequence[ShownDocument],
-        steps: Sequence[SentenceStep] = (),
-        written: str = "",
-    ) -> ChatRequest:
-        """Return the request of a stage for a question, behind the stage's worked examples. See `content`.
+    def request(self, stage: Stage, question: Answer, *shown: Any) -> ChatRequest:
+        """Return the request of a stage for a question, behind the stage's worked examples.
 
-        The question's sample sets the seed, except for summaries.
+        shown: the further arguments of `content`. The question's sample sets the seed, except for summaries: each
+        sample after the first (0) has a seed of its own.
         """
-        content = self.content(stage, question.question, documents, steps, written)
+        content = self.content(stage, question.question, *shown)
         if examples := self.examples.get(stage):
             content = "\n\n\n".join([*examples, _cued(content)])
-        return self._sampled(stage, content, 0 if stage == "summary" else question.sample or 0)
-
-    def example(self, reply: str, *shown: Any) -> str:
-        """Return a worked example as text: the message of `content` with the arguments `shown`, then its reply."""
-        return f"{_cued(self.content(*shown))} {reply}"
-
-    def _sampled(self, stage: Stage, content: str, sample: int) -> ChatRequest:
-        """Return the request of a stage with this message; each sample after the first (0) has a seed of its own."""
+        sample = 0 if stage == "summary" else question.sample or 0
         changes: dict[str, Any] = {"seed": (self._chat.seed or 0) + sample} if sample else {}
         if stage == "summary" and self.options.summary_model:
             changes["model"] = self.options.summary_model
         chat = self._chat.model_copy(update=changes) if changes else self._chat
         return replace(chat_request(chat, content, _FORMS.get(stage)), sample=sample)
+
+    def example(self, reply: str, *shown: Any) -> str:
+        """Return a worked example as text: the message of `content` with the arguments `shown`, then its reply."""
+        return f"{_cued(self.content(*shown))} {reply}"
 
     def content(
         self,
@@ -162,12 +151,18 @@ class Setup:
         steps: earlier choices, for the stage choice. written: the answer so far, for choice and sentence.
         """
         shown = in_plain_text(documents) if self._plain else in_json(documents)
+        choices = [
+            f"Answer: {step.written or '(none)'}\nDocuments: {bracketed(step.documents)}"
+            if self._plain
+            else quoted({"answer": step.written, "documents": list(step.documents)})
+            for step in steps
+        ]
         texts = {
             "question": question if self._plain else quoted(question),
             "documents": shown or "(none)",
             "words": str(self.options.answer_words),
-            "shown": self._shown,
-            "steps": "\n".join(map(self._step, steps)) or "(none)",
+            "shown": _SHOWN.get(self.options.strategy, ""),
+            "steps": "\n".join(choices) or "(none)",
             "written": (written or "(none)") if self._plain else quoted(written),
         }
         if stage == "summary":
@@ -176,18 +171,14 @@ class Setup:
             texts["words"] = str(self.options.summary_words)
         return self._prompts[stage].fill(**texts)
 
-    def _step(self, step: SentenceStep) -> str:
-        if self._plain:
-            return f"Answer: {step.written or '(none)'}\nDocuments: {bracketed(step.documents)}"
-        return quoted({"answer": step.written, "documents": list(step.documents)})
-
     def documents(self, question: Answer, words: int | None = None) -> tuple[ShownDocument, ...]:
         """Return the question's documents, each cut to `words` (None: no limit), all to the options' context."""
-        return tuple(fit(whole_documents(question.passages, self.options.document_text), self.options, words))
+        documents = whole_documents(question.passages, self.options.document_text)
+        return tuple(fit(documents, self.options.context_words, words))
 
     def numbers(self, documents: Sequence[int]) -> str:
         """Return the reply that selects documents by these numbers; without numbers, the one that ends an answer."""
-        return (bracketed(documents) or "[STOP]") if self._as_text else quoted({"documents": list(documents)})
+        return (bracketed(documents) or "[STOP]") if self._plain else quoted({"documents": list(documents)})
 
 
 def _cued(text: str) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 from metaeval.citation.data_model import Answer
-from metaeval.citation.generation.options import Strategy
 from metaeval.citation.generation.shown_documents import ShownDocument, fit, whole_documents
 from metaeval.citation.generation.stage_requests import STAGES, SentenceStep, Setup, Stage, spoken
 from metaeval.citation.marks_and_sentences import find_marks, move_leading, split, whole
@@ -25,10 +23,11 @@ Trouble = State | Literal["stopped at once"]
 class Draft:
     """An answer in the making.
 
-    documents: those that the model is shown first (beginnings or summaries). text: the answer so
-    far. shown: the numbers of the documents that the model was shown when it wrote text. steps: the sentences of
-    two-stage. stage, trouble, unread: the stage that failed, why, and the reply or failure that caused it. problems:
-    the number of problems by kind. complete: whether text is the whole answer.
+    documents: those that the model is shown first (beginnings or summaries). text: the answer so far. shown: the
+    numbers of the documents that the model was shown when it wrote text. steps: the sentences of two-stage. stage,
+    trouble, unread: the stage that failed, why, and the reply or failure that caused it. problems: the number of
+    problems by kind, in the end with marks that cite no shown document. complete: whether text is the whole answer.
+    answer: the answer with that text, in the end; None where a stage failed.
     """
 
     question: Answer
@@ -41,6 +40,7 @@ class Draft:
     unread: Reply | None = None
     problems: Counter[str] = field(default_factory=Counter)
     complete: bool = False
+    answer: Answer | None = None
 
     @property
     def is_open(self) -> bool:
@@ -51,19 +51,23 @@ class Draft:
         """Record why there will be no answer."""
         self.stage, self.trouble, self.unread = stage, trouble, reply
 
+    def finish(self, system: str) -> Draft:
+        """Make the answer, by a system of this name, and count what is wrong with its marks; return the draft."""
+        if self.trouble is None:
+            self.answer = replace(self.question, text=self.text, system=system, first=1)
+            for mark in find_marks(self.text):
+                if mark.number is None:
+                    self.problems["marks that cannot be read"] += 1
+                elif not 1 <= mark.number <= len(self.question.passages):
+                    self.problems["marks that cite no document"] += 1
+                elif mark.number not in self.shown:
+                    self.problems["marks of documents that were not shown"] += 1
+        self.problems = +self.problems
+        return self
 
-Show = Callable[[Sequence[Draft], Ask, Setup], None]
-"""Sets the documents of each draft that the model is shown, or the draft's trouble."""
 
-
-def truncated(drafts: Sequence[Draft], _: Ask, setup: Setup) -> None:
-    """Show the beginning of every document; long documents get an equal share of the context."""
-    for draft in drafts:
-        draft.documents = setup.documents(draft.question, setup.options.beginning)
-
-
-def summarised(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
-    """Show the model's summary of every document; documents with an empty summary are left out.
+def summarise(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+    """Set the drafts' documents to the model's summaries; documents with an empty summary are left out.
 
     A draft fails if any of its summaries is missing, so that no answer is written from fewer documents.
     """
@@ -84,7 +88,7 @@ def summarised(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
         else:
             draft.problems["documents without a summary"] += 1
     for draft, documents in zip(drafts, summaries, strict=True):
-        draft.documents = fit(documents, setup.options)
+        draft.documents = fit(documents, setup.options.context_words)
         if not draft.is_open:
             draft.problems.clear()
 
@@ -92,7 +96,7 @@ def summarised(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
 def originals(question: Answer, numbers: Sequence[int], setup: Setup) -> list[ShownDocument]:
     """Return the question's documents with these numbers, in full as far as they fit the context."""
     documents = whole_documents(question.passages, setup.options.document_text)
-    return fit([document for document in documents if document.number in numbers], setup.options)
+    return fit([document for document in documents if document.number in numbers], setup.options.context_words)
 
 
 def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[int, ShownDocument, ChatRequest]]:
@@ -104,15 +108,19 @@ def summary_requests(questions: Sequence[Answer], setup: Setup) -> list[tuple[in
     for place, question in enumerate(questions):
         for document in whole_documents(question.passages, setup.options.document_text):
             if document.text.strip():
-                alone = replace(document, number=1) if setup.options.focus == "document" else document
-                request = setup.request("summary", question, fit([alone], setup.whole))
+                alone = replace(document, number=1) if setup.options.of_document_alone else document
+                request = setup.request("summary", question, fit([alone], setup.whole.context_words))
                 requests.append((place, document, request))
     return requests
 
 
-def written_at_once(show: Show, drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
-    """Ask for the whole answer of each draft in one request, from the documents that `show` sets."""
-    show(drafts, ask, setup)
+def write_at_once(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+    """Ask for the whole answer of each draft in one request, from the documents' beginnings or summaries."""
+    if setup.options.strategy == "summary":
+        summarise(drafts, ask, setup)
+    else:
+        for draft in drafts:
+            draft.documents = setup.documents(draft.question, setup.options.beginning)
     going = [draft for draft in drafts if draft.is_open]
     requests = [setup.request("answer", draft.question, draft.documents) for draft in going]
     for draft, reply in zip(going, ask(requests) if requests else [], strict=True):
@@ -121,13 +129,13 @@ def written_at_once(show: Show, drafts: Sequence[Draft], ask: Ask, setup: Setup)
         draft.complete = True
 
 
-def written_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
+def write_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     """Let the model choose documents by their summaries, write one sentence from their texts, and so on until it stops.
 
     Requests for a choice tell the answer so far and earlier choices, those for a sentence only the answer so far.
     Answers that `most_sentences` ends are counted as problems.
     """
-    summarised(drafts, ask, setup)
+    summarise(drafts, ask, setup)
     for _ in range(setup.options.most_sentences):
         choose([draft for draft in drafts if draft.is_open], ask, setup)
         write([draft for draft in drafts if draft.is_open], ask, setup)
@@ -173,8 +181,8 @@ def write(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
             draft.fail("sentence", "unparsed", reply)
         if draft.trouble is None:
             draft.problems["sentences cut off behind the first"] += len(more)
-            step = draft.steps.pop()
-            draft.steps.append(SentenceStep(step.written, step.documents, sentence))
+            step = draft.steps[-1]
+            draft.steps[-1] = replace(step, sentence=sentence)
             draft.text = f"{draft.text} {sentence}".lstrip()
             draft.shown = tuple(sorted({*draft.shown, *step.documents}))
 
@@ -196,13 +204,6 @@ def sentences_of(text: str) -> list[str]:
     return [text[start:end].strip() for start, end in spans]
 
 
-WRITING: Mapping[Strategy, Callable[[Sequence[Draft], Ask, Setup], None]] = {
-    "truncated": partial(written_at_once, truncated),
-    "summary": partial(written_at_once, summarised),
-    "two-stage": written_by_sentences,
-}
-
-
 def add_examples(ask: Ask | None, setup: Setup) -> None:
     """Set `setup.examples` from its shots, whose documents are shown as those of the questions; without shots, nothing.
 
@@ -217,7 +218,7 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
     for draft in drafts:
         draft.documents = setup.documents(draft.question, setup.options.beginning)
     if ask is not None and "summary" in STAGES[setup.options.strategy]:
-        summarised(drafts, ask, setup)
+        summarise(drafts, ask, setup)
     if failed := next((draft for draft in drafts if not draft.is_open), None):
         raise UserError(
             f"The worked example {shown(failed.question.id)} cannot be shown, because a summary of its documents is "

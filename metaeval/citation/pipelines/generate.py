@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -15,9 +16,9 @@ from metaeval.citation.chat_models import Chat, ChatOptions, Spent, cost_of, est
 from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.generation import generate as generation
 from metaeval.citation.generation import stage_requests
-from metaeval.citation.generation.generate import Generated
 from metaeval.citation.generation.options import GenerationOptions
-from metaeval.citation.generation.question_documents import GenerationTask, task_of
+from metaeval.citation.generation.question_documents import task_of
+from metaeval.citation.generation.strategies import Draft
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.pipeline import AsksChat, FormatName, Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import data_of, data_reference, options_text, settings_text
@@ -60,21 +61,18 @@ class GenerateCommand(AsksChat):
 class _Written:
     """Questions with their documents, and the generated answers (`results`), in order; empty before a model is asked.
 
-    questions: those of the task, one for each sample. spent: tokens and cost of the replies. models: model names in the
-    replies.
+    questions: one for each sample. noted: see `task_of`. spent: tokens and cost of the replies. models: model names in
+    the replies.
     """
 
     run: Run
     options: GenerationOptions
-    task: GenerationTask
-    results: Sequence[Generated] = ()
+    questions: Sequence[Answer]
+    shots: Sequence[Answer]
+    noted: Counter[str]
+    results: Sequence[Draft] = ()
     spent: Spent = field(default_factory=Spent)
     models: Sequence[str] = ()
-
-    @property
-    def questions(self) -> Sequence[Answer]:
-        """The questions of the task, one for each sample."""
-        return self.task.questions
 
     @property
     def system(self) -> str:
@@ -87,7 +85,7 @@ class _Written:
         prompts = stage_requests.load_prompts(self.options, self.run.chat)
         names = stage_requests.prompt_names(self.options)
         settings = {name: value for name, value in self.run.chat.identity().items() if name != "model"}
-        shots = {"shots": fingerprint(self.task.shots)[:12]} if self.task.shots else {}
+        shots = {"shots": fingerprint(self.shots)[:12]} if self.shots else {}
         return {
             "model": self.run.chat.model,
             "strategy": self.options.strategy,
@@ -103,7 +101,7 @@ class _Written:
         return [result.answer for result in self.results if result.answer is not None]
 
     @property
-    def lost(self) -> list[Generated]:
+    def lost(self) -> list[Draft]:
         """The results without an answer."""
         return [result for result in self.results if result.answer is None]
 
@@ -118,30 +116,28 @@ def _read(run: Run) -> _Written:
             f"samples={options.samples} at temperature 0 are the same answer {options.samples} times: set a "
             "temperature (-s temperature=0.5)."
         )
-    reference = options.oracle or options.negatives is not None
-    task = task_of(read_questions(command.file, command.format, reference), options)
-    return _Written(run, options, task)
+    questions = read_questions(command.file, command.format, options.negatives is not None)
+    return _Written(run, options, *task_of(questions, options))
 
 
 def _estimate(read: _Written) -> str:
     """Return lines on the cost; requests of later stages depend on replies, and are estimated at their largest."""
-    task, options, chat = read.task, read.options, read.run.chat
+    options, chat = read.options, read.run.chat
     stages = stage_requests.STAGES[options.strategy]
     samples = f", {options.samples} samples of each" if options.samples > 1 else ""
-    number = len(task.questions) // options.samples
+    number = len(read.questions) // options.samples
     lines = [f"{count(number, 'question')}{samples}, strategy {options.strategy}"]
-    first = generation.first_requests(task.questions, options, chat, task.shots)
+    first = generation.first_requests(read.questions, options, chat, read.shots)
     lines.append(f"{stages[0]}: {estimate_for(first, chat)}")
     if len(stages) > 1:
-        largest = generation.largest_requests(task.questions, options, chat, task.shots)
+        largest = generation.largest_requests(read.questions, options, chat, read.shots)
         lines.append(f"then {' and '.join(stages[1:])}, at most: {estimate_for(largest, chat)}")
     return "\n".join(lines)
 
 
 def _ask(read: _Written, chat: Chat) -> _Written:
     """Ask for all answers, and return them; raises `UserError` where none was generated."""
-    task = read.task
-    results = generation.generate(task.questions, chat.ask, read.options, read.run.chat, read.system, task.shots)
+    results = generation.generate(read.questions, chat.ask, read.options, read.run.chat, read.system, read.shots)
     run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.superseded])
     written = replace(read, run=run, results=results, spent=spent, models=chat.models)
     if not written.answers:
@@ -171,28 +167,25 @@ def _lay_out(written: _Written) -> Layout:
         folder=folder,
         value=[json.loads(line) for line in answers.splitlines()],
         warnings=[
-            *(f"{name}: {number:,}" for name, number in sorted(written.task.notes.items()) if number),
+            *(f"{name}: {number:,}" for name, number in sorted(written.noted.items()) if number),
             *(f"No answer: question {row['id']}, {row['state']} at the stage {row['stage']}" for row in lost),
         ],
     )
 
 
-def _row(result: Generated) -> dict[str, Any]:
+def _row(result: Draft) -> dict[str, Any]:
     """Return an answer as a row of JSONL, with the summaries and choices by which it was written."""
     row = own_row(cast(Answer, result.answer))
     if result.steps:
-        summaries = {document.number: document.text for document in result.summaries}
+        summaries = {document.number: document.text for document in result.documents}
         steps = [{"documents": list(step.documents), "sentence": step.sentence} for step in result.steps]
         row["generation"] = {"summaries": summaries, "steps": steps}
     return row
 
 
-_COUNTED, _ESTIMATE = "context_tokens are counted by {}", "characters, four a token"
-
-
 def _sheet(written: _Written) -> Table:
     strategy, fields, blocks = written.options.strategy, written.fields, generation.counts_of(written.results)
-    blocks["documents"] = {name: number for name, number in sorted(written.task.notes.items()) if number}
+    blocks["documents"] = {name: number for name, number in sorted(written.noted.items()) if number}
     blocks["what it took"] = tokens_and_cost(written.spent, written.run.chat)
     marks = int(blocks["marks"]["marks"] or 0)
     data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
@@ -207,9 +200,6 @@ def _sheet(written: _Written) -> Table:
         ),
         # Lines of a list of settings can be broken after commas.
         Note("settings", settings_text({name: value.replace(",", ", ") for name, value in fields.items()})),
-        Note(
-            "tokens", _COUNTED.format(written.options.tokenizer or _ESTIMATE) if written.options.context_tokens else ""
-        ),
         Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
         Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
     )
