@@ -72,8 +72,8 @@ class GenerationOptions:
         limits = ["context_words", size, "most_sentences" if self.strategy == "two-stage" else "answer_words"]
         defaults = GenerationOptions()
         settings = ("documents", "document_text", "negatives", "shuffle", "samples", "summary_model")
-        given = [name for name in settings if getattr(self, name) != getattr(defaults, name)]
-        return {name: getattr(self, name) for name in (*limits, *given)}
+        changed = [name for name in settings if getattr(self, name) != getattr(defaults, name)]
+        return {name: getattr(self, name) for name in (*limits, *changed)}
 
     @property
     def condition(self) -> str:

@@ -91,11 +91,11 @@ def load_prompts(options: GenerationOptions, chat: ChatOptions) -> dict[Stage, P
         raise UserError(f"prompts={folder} holds no {named}: name a folder with a prompt of your own.")
     for stage, name in prompt_names(options).items():
         file = (folder or PROMPTS) / f"{stage}.txt"
-        own = folder is not None and file.is_file()
-        prompt = read_prompt(file if own else PROMPTS / f"{name}.txt", _PLACES[stage])
+        is_own = folder is not None and file.is_file()
+        prompt = read_prompt(file if is_own else PROMPTS / f"{name}.txt", _PLACES[stage])
         if stage == "summary" and not {"document", "text"} & {*re.findall(r"\{([a-z]+)\}", prompt.text)}:
             raise UserError(f"{file}: the prompt lacks {{document}}: write {{document}} or {{text}} where it belongs.")
-        if not own and chat.output == "text":
+        if not is_own and chat.output == "text":
             prompt = Prompt(_JSON_REPLY.sub(_TEXT_REPLIES.get(stage, ""), _AS_JSON.sub("", prompt.text)))
         prompts[stage] = prompt
     return prompts
