@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.support_level_files import JUDGED_FORMATS
+from metaeval.citation.readers.answer_files import FORMATS
 from metaeval.citation.support.citation_judging import labels_of, support_lines, support_statements
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from tests.citation.answer_shapes import mangled
 
-RECORDS = {name: json.loads(declared.example) for name, declared in JUDGED_FORMATS.items()}
+RECORDS = {name: json.loads(FORMATS[name].example) for name in ("trec-support", "fact")}
 RECORDS["trec-support"]["sentences"] += [
     {
         "text": "Tolls [2] ended.",
@@ -31,7 +31,7 @@ HOSTILE += [float("inf"), True, "2.0", "\n", "supported", [{"support": "2"}], {"
 def outcome(form, record):
     """Read a record; its levels are those of the marks in the text, and each mark of a statement has a line."""
     try:
-        (answer,) = JUDGED_FORMATS[form].read_file([DataRow("line 1", record)], None)
+        (answer,) = FORMATS[form].read_file([DataRow("line 1", record)], None)
         judged = labels_of([support_statements(answer, RULES)])
     except UserError as error:
         text = str(error)
@@ -84,7 +84,7 @@ def test_hostile_values_in_any_field_end_in_one_sentence_or_are_read(form):
 
 def test_texts_in_place_of_objects_are_counted(caplog):
     row = {"run_id": "r", "topic_id": "1", "sentences": ["Alone.", {"text": "Cited.", "citations": ["doc-a"]}]}
-    (answer,) = JUDGED_FORMATS["trec-support"].read_file([DataRow("line 1", row)], None)
+    (answer,) = FORMATS["trec-support"].read_file([DataRow("line 1", row)], None)
     assert [entry["cited"] for entry in answer.reference["support"]] == [[], []]
     assert caplog.messages == [
         "2 sentences and citations are texts without a level, and count as uncited or not at all."

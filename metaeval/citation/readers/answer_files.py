@@ -17,11 +17,11 @@ from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter_te
 from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
 from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
 from metaeval.citation.readers.expertqa import read_expertqa
+from metaeval.citation.readers.formats import anthropic, deep_research, gemini, numbered_contexts, openai, trec
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unwrapped
 from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
-from metaeval.citation.readers.formats.registry import RECORD_FORMATS
 from metaeval.citation.readers.scifi_samples import read_scifi
-from metaeval.citation.readers.support_level_files import JUDGED_FORMATS
+from metaeval.citation.readers.support_level_files import FACT, TREC_SUPPORT
 from metaeval.column_roles import ANSWERS
 from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
@@ -132,7 +132,7 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
             yield answer if row.fields.get("sample") is None else answer.in_sample(row.number("sample"))
 
 
-PUBLISHED: Mapping[str, AnswerFormat] = {
+FORMATS: Mapping[str, AnswerFormat] = {
     declared.name: declared
     for declared in (
         CITEBENCH,
@@ -180,12 +180,23 @@ PUBLISHED: Mapping[str, AnswerFormat] = {
             example='{"id": "a1", "question": "When?", "text": "In 1999 [1].", "passages": [{"text": "1999"}]}',
             read_file=lambda rows, _: read_own(rows),
         ),
+        TREC_SUPPORT,
+        FACT,
+        numbered_contexts.RAGAS,
+        numbered_contexts.DEEPEVAL,
+        numbered_contexts.VECTARA,
+        trec.TREC,
+        openai.RESPONSES,
+        openai.CHAT,
+        openai.XAI,
+        gemini.GEMINI,
+        anthropic.INSPECT,
+        openai.LANGCHAIN,
+        anthropic.ANTHROPIC,
+        deep_research.RESEARCH,
     )
 }
-"""The formats of published files, and the project's own; each is read as a whole."""
-
-FORMATS: Mapping[str, AnswerFormat] = {**PUBLISHED, **JUDGED_FORMATS, **RECORD_FORMATS}
-"""All formats of answers by name, in the order in which a file is recognised."""
+"""The formats of answers by name, in the order in which a file is recognised."""
 
 TABLES = (*user_tables.TABLES, ".parquet")
 

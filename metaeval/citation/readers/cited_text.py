@@ -8,7 +8,7 @@ and a claim otherwise.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -43,38 +43,28 @@ class CitedSpan:
     exact: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CitedText:
-    """An answer with its spans and sources. left_out: counts of citations that the format does not read, by reason.
+WITHOUT_TEXT = "citations are those of a part without text"
 
-    marks_in_text: the citations are marks [n] in the text, which stay there. id, question, group, system: empty where
-    the record has none.
+
+@dataclass
+class CitedText:
+    """An answer with its spans and distinct sources, written in the order of its record.
+
+    left_out: counts of citations that the format does not read, by reason. marks_in_text: the citations are marks [n]
+    in the text, which stay there. id, question, group, system: empty where the record has none.
     """
 
-    text: str
-    sources: list[CitedSource]
+    sources: list[CitedSource] = field(default_factory=list)
     spans: list[CitedSpan] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
     id: str = ""
     question: str = ""
     group: str = ""
     system: str = ""
     marks_in_text: bool = False
-    left_out: Mapping[str, int] = field(default_factory=dict)
-
-
-WITHOUT_TEXT = "citations are those of a part without text"
-
-
-class AnswerDraft:
-    """Collects the text, the spans and the distinct sources of an answer, in the order of its record."""
-
-    def __init__(self) -> None:
-        self.sources: list[CitedSource] = []
-        self.spans: list[CitedSpan] = []
-        self.left_out: Counter[str] = Counter()
-        self.length = 0
-        self._pieces: list[str] = []
-        self._places: dict[object, int] = {}
+    length: int = 0
+    _pieces: list[str] = field(default_factory=list)
+    _places: dict[object, int] = field(default_factory=dict)
 
     @property
     def text(self) -> str:

@@ -25,19 +25,22 @@ _CLOSING = re.compile(r"[.!?…:;]+[\"'”’»)\]*_]*\Z")
 def write_statements(statements: Sequence[tuple[str, Sequence[int]]]) -> tuple[str, list[tuple[int, int]]]:
     """Return the statements (text, cited numbers) as one text with marks [n], and each statement's offsets in it.
 
-    Marks stand before the closing punctuation. Statements are separated by a space where a splitter sees the end of a
-    sentence there, else by a line break.
+    Marks stand before the closing punctuation.
     """
     text, last = "", ""
     places: list[tuple[int, int]] = []
     for statement, citations in statements:
         shown = with_marks(statement, citations)
-        if places:
-            together = RULES.split(f"{last} {shown}")
-            text += " " if len(together) == len(RULES.split(last)) + len(RULES.split(shown)) else "\n"
+        text += separator(last, shown) if places else ""
         places.append((len(text), len(text) + len(shown)))
         text, last = text + shown, shown
     return text, places
+
+
+def separator(last: str, text: str) -> str:
+    """Return what stands between two texts: a space where a splitter sees the end of a sentence, else a line break."""
+    apart = len(RULES.split(last)) + len(RULES.split(text))
+    return " " if len(RULES.split(f"{last} {text}")) == apart else "\n"
 
 
 def with_marks(statement: str, citations: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.citation.data_model import Answer
-from metaeval.citation.readers.cited_text import WITHOUT_TEXT, AnswerDraft, CitedText
+from metaeval.citation.readers.cited_text import WITHOUT_TEXT, CitedText
 from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError
 from metaeval.parsing import MalformedError, parse_json
@@ -112,7 +112,7 @@ def text_in(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def text_part(block: DataRow, draft: AnswerDraft, citations: str) -> str | None:
+def text_part(block: DataRow, draft: CitedText, citations: str) -> str | None:
     """Return the text of a part of a reply; None where it has no text.
 
     citations: the field of its citations, whose number is then added to `draft.left_out`.
@@ -148,7 +148,7 @@ def named_by(row: DataRow, *names: str) -> str:
 
 
 def finished(
-    draft: AnswerDraft,
+    draft: CitedText,
     row: DataRow,
     more: str = "",
     id: str | None = None,
@@ -156,13 +156,13 @@ def finished(
     group: str = "",
     system: str | None = None,
 ) -> CitedText:
-    """Return the answer of a draft; id, question and system are by default (None) those of the record.
+    """Return an answer with its id, question and system, by default (None) those of the record.
 
     more: what is added to the record's id (not to a given `id`), such as #2.
     """
     if id is None:
         id = named_by(row, "id", "responseId", "response_id")
         id = f"{id}{more}" if id else ""
-    question = question_of(row) if question is None else question
-    system = named_by(row, "model", "modelVersion") if system is None else system
-    return CitedText(draft.text, draft.sources, draft.spans, id, question, group, system, left_out=draft.left_out)
+    draft.id, draft.group, draft.question = id, group, question_of(row) if question is None else question
+    draft.system = named_by(row, "model", "modelVersion") if system is None else system
+    return draft

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from metaeval.citation.readers.cited_text import AnswerDraft, CitedSpan, CitedText
+from metaeval.citation.readers.cited_text import CitedSpan, CitedText
 from metaeval.citation.readers.formats.answer_format import (
     AnswerFormat,
     finished,
@@ -25,14 +25,14 @@ from metaeval.corpus.data_rows import DataRow
 
 
 def _read_reply(row: DataRow) -> Iterator[CitedText]:
-    draft, held = AnswerDraft(), _held(row)
+    draft, held = CitedText(), _held(row)
     for block in row.rows("content"):
         if (text := text_part(block, draft, "citations")) is not None:
             draft.claim(text, [_cited(citation, draft, held) for citation in parts(block, "citations")])
     yield finished(draft, row)
 
 
-def _cited(citation: DataRow, draft: AnswerDraft, held: Mapping[tuple[str, int], tuple[str, str]]) -> int | None:
+def _cited(citation: DataRow, draft: CitedText, held: Mapping[tuple[str, int], tuple[str, str]]) -> int | None:
     title, quote = named_by(citation, "document_title", "title"), citation.optional_text("cited_text")
     for kind in ("document", "search_result"):
         place = citation.fields.get(f"{kind}_index")
@@ -82,7 +82,7 @@ def _text_of(fields: Mapping[str, Any]) -> str:
 
 def _read_log(row: DataRow) -> Iterator[CitedText]:
     for number, choice in enumerate(row.row("output").rows("choices")):
-        draft, message = AnswerDraft(), choice.row("message")
+        draft, message = CitedText(), choice.row("message")
         whole = isinstance(message.fields.get("content"), str)
         for block in [DataRow(message.where, {"text": message.text("content")})] if whole else message.rows("content"):
             if (text := text_part(block, draft, "citations")) is not None:
@@ -91,7 +91,7 @@ def _read_log(row: DataRow) -> Iterator[CitedText]:
         yield finished(draft, row, more, system=named_by(part(row, "output"), "model"))
 
 
-def _write_logged(draft: AnswerDraft, block: DataRow, text: str) -> None:
+def _write_logged(draft: CitedText, block: DataRow, text: str) -> None:
     start = draft.write(text)
     for citation in parts(block, "citations"):
         ends = citation.fields.get("cited_text")

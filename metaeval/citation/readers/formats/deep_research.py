@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
+from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished
 from metaeval.corpus.data_rows import DataRow
 
@@ -22,7 +22,7 @@ _DAGGER = re.compile(r"[\[【](\d{1,9})†[^\[\]【】\n]{0,200}[\]】]")
 
 
 def _read(row: DataRow) -> Iterator[CitedText]:
-    draft = AnswerDraft()
+    draft = CitedText()
     body = _without_list(row.text("article"), draft)
     done = 0
     for match in _LINK.finditer(body):
@@ -40,7 +40,7 @@ def _read(row: DataRow) -> Iterator[CitedText]:
     yield finished(draft, row)
 
 
-def _write(draft: AnswerDraft, text: str) -> None:
+def _write(draft: CitedText, text: str) -> None:
     """Append a text with its marks to the draft; the marks' numbers are those of the list of sources."""
     shift = draft.write(text)
     daggers = [(match.start(), match.end(), int(match[1])) for match in _DAGGER.finditer(text)]
@@ -50,7 +50,7 @@ def _write(draft: AnswerDraft, text: str) -> None:
         draft.mark(start + shift, end + shift, (draft.find(("listed", number)),))
 
 
-def _without_list(article: str, draft: AnswerDraft) -> str:
+def _without_list(article: str, draft: CitedText) -> str:
     """Add the sources of the list at the article's end to the draft; return the text before the list and its title."""
     lines = article.split("\n")
     end = len(lines)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
+from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, entries, finished, offset, part, parts
 from metaeval.corpus.data_rows import DataRow
 
@@ -17,7 +17,7 @@ from metaeval.corpus.data_rows import DataRow
 def _read(row: DataRow) -> Iterator[CitedText]:
     for number, candidate in enumerate(row.rows("candidates")):
         inner = DataRow(candidate.where, _camel(candidate.fields))
-        draft = AnswerDraft()
+        draft = CitedText()
         starts, encoded = list[int](), bytearray()
         for piece in parts(part(inner, "content"), "parts"):
             starts.append(len(encoded))
@@ -32,14 +32,14 @@ def _read(row: DataRow) -> Iterator[CitedText]:
         yield finished(draft, row, f"#{number + 1}" if number else "")
 
 
-def _add_chunk(draft: AnswerDraft, chunk: DataRow, place: int) -> None:
+def _add_chunk(draft: CitedText, chunk: DataRow, place: int) -> None:
     kinds = [value for value in chunk.fields.values() if isinstance(value, Mapping)]
     inner = DataRow(chunk.where, kinds[0] if kinds else {})
     url, title = inner.optional_text("uri"), inner.optional_text("title")
     draft.source(place, id=title, url=url, title=title, text=inner.optional_text("text"))
 
 
-def _cite(draft: AnswerDraft, support: DataRow, starts: list[int], encoded: bytearray) -> None:
+def _cite(draft: CitedText, support: DataRow, starts: list[int], encoded: bytearray) -> None:
     segment = part(support, "segment")
     listed = entries(support, "groundingChunkIndices")
     chunks = [place if isinstance(place, int) and 0 <= place < len(draft.sources) else None for place in listed]

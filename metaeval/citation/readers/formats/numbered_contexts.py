@@ -12,7 +12,7 @@ from typing import Any
 
 from metaeval.cell_tables import TypedTable
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.cited_text import AnswerDraft, CitedSource, CitedText
+from metaeval.citation.readers.cited_text import CitedSource, CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, question_of
 from metaeval.corpus.data_rows import DataRow
 
@@ -44,8 +44,9 @@ def _read_deepeval(row: DataRow) -> Iterator[CitedText]:
 
 
 def _answer(row: DataRow, text: str, sources: list[CitedSource], question: str) -> CitedText:
-    question = question or question_of(row)
-    return CitedText(text, sources, id=named_by(row, "id", "name"), question=question, marks_in_text=True)
+    draft = CitedText(sources, marks_in_text=True)
+    draft.write(text)
+    return finished(draft, row, id=named_by(row, "id", "name"), question=question or question_of(row), system="")
 
 
 def vectara_rows(table: TypedTable) -> list[DataRow]:
@@ -68,7 +69,7 @@ def vectara_rows(table: TypedTable) -> list[DataRow]:
 
 
 def _read_vectara(row: DataRow) -> Iterator[CitedText]:
-    draft = AnswerDraft()
+    draft = CitedText()
     for passage in row.rows("passages"):
         draft.source(passage.text("id"), id=passage.text("id"), text=passage.text("text"))
     draft.write(text := row.text("generated_answer"))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
+from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.formats.answer_format import (
     AnswerFormat,
     entries,
@@ -31,7 +31,7 @@ _NESTED = ("url_citation", "file_citation", "web_citation", "x_citation", "colle
 
 
 def _read_responses(row: DataRow) -> Iterator[CitedText]:
-    draft = AnswerDraft()
+    draft = CitedText()
     results = [result for entry in parts(row, "output") for result in parts(entry, "results")]
     for message in row.rows("output"):
         for content in parts(message, "content"):
@@ -44,7 +44,7 @@ def _read_responses(row: DataRow) -> Iterator[CitedText]:
 
 def _read_choices(row: DataRow) -> Iterator[CitedText]:
     for number, choice in enumerate(row.rows("choices" if "choices" in row.fields else "outputs")):
-        draft, message = AnswerDraft(), choice.row("message")
+        draft, message = CitedText(), choice.row("message")
         annotations = parts(message, "annotations") or parts(message, "citations")
         write_annotated(draft, text_in(message.fields.get("content")), annotations, _results(row))
         yield finished(draft, row, f"#{number + 1}" if number else "")
@@ -58,7 +58,7 @@ def _results(row: DataRow) -> list[DataRow]:
 
 
 def write_annotated(
-    draft: AnswerDraft, text: str, annotations: Sequence[DataRow], results: Sequence[DataRow] = ()
+    draft: CitedText, text: str, annotations: Sequence[DataRow], results: Sequence[DataRow] = ()
 ) -> None:
     """Append a text with the citations of its annotations to a draft.
 
@@ -95,7 +95,7 @@ def _span(annotation: DataRow) -> tuple[int | None, int | None]:
     return None, None
 
 
-def _source(annotation: DataRow, draft: AnswerDraft) -> int | None:
+def _source(annotation: DataRow, draft: CitedText) -> int | None:
     """Return the draft's index of the source that an annotation or a search result names (added if new); else None."""
     for row in (annotation, *(part(annotation, name) for name in _NESTED)):
         url, title = row.optional_text("url"), row.optional_text("title") or row.optional_text("filename")
@@ -107,7 +107,7 @@ def _source(annotation: DataRow, draft: AnswerDraft) -> int | None:
 
 
 def _read_blocks(row: DataRow) -> Iterator[CitedText]:
-    draft = AnswerDraft()
+    draft = CitedText()
     kept = part(row, "kwargs") if "kwargs" in row.fields else row
     names = [name for name in ("content_blocks", "content", "outputs") if isinstance(kept.fields.get(name), list)]
     for block in parts(kept, names[0]) if names else [kept]:

@@ -6,18 +6,17 @@ confidences. Texts of sources are in `documents` (AutoJudge), in `segments` (RAG
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from metaeval.citation.readers.cited_text import AnswerDraft, CitedText
+from metaeval.citation.readers.cited_text import CitedText
+from metaeval.citation.readers.expertqa import separator
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, entries, finished, named_by, part
 from metaeval.corpus.data_rows import DataRow
-from metaeval.corpus.sentences import RULES
 
 
 def _read_run(row: DataRow) -> Iterator[CitedText]:
     head = part(row, "metadata") if row.fields.get("metadata") is not None else row
-    draft, places, last = AnswerDraft(), [], ""
+    draft, places, last = CitedText(), [], ""
     for reference in entries(row, "references"):
         if not isinstance(reference, str):
             raise row.error("references", "a list of ids")
@@ -26,28 +25,26 @@ def _read_run(row: DataRow) -> Iterator[CitedText]:
         cited = sentence.fields.get("citations")
         if not isinstance(cited, list | Mapping | None):
             raise sentence.error("citations", "a list, or an object with the ids of documents")
-        sources = [_cited(row, draft, places, entry) for entry in cited or ()]
+        # An entry is an id (added as a source where it is not listed), or an index into the record's references.
+        sources = [
+            _source(row, draft, entry)
+            if isinstance(entry, str) and entry
+            else places[entry]
+            if type(entry) is int and 0 <= entry < len(places)
+            else None
+            for entry in cited or ()
+        ]
         text = sentence.text("text").strip()
-        if last and text:  # a space where the splitter sees the end of a sentence, else a line break
-            apart = len(RULES.split(last)) + len(RULES.split(text))
-            draft.write(" " if len(RULES.split(f"{last} {text}")) == apart else "\n")
+        if last and text:
+            draft.write(separator(last, text))
         draft.claim(text, sources)
         last = text or last
-    yield _answer(head, draft)
+    topic, run = named_by(head, "topic_id", "narrative_id", "request_id"), named_by(head, "run_id")
+    question = named_by(head, "narrative", "topic", "title")
+    yield finished(draft, head, id="/".join(filter(None, (run, topic))), question=question, group=topic, system=run)
 
 
-def _cited(row: DataRow, draft: AnswerDraft, places: Sequence[int], entry: Any) -> int | None:
-    """Return the index of a cited source in the draft. entry: an id, or an index into the record's references.
-
-    places: the source of each reference, which are the same for an id that is listed twice. An id that is not listed is
-    added as a source; for an index outside the list, and any other entry, return None.
-    """
-    if isinstance(entry, int) and not isinstance(entry, bool):
-        return places[entry] if 0 <= entry < len(places) else None
-    return _source(row, draft, entry) if isinstance(entry, str) and entry else None
-
-
-def _source(row: DataRow, draft: AnswerDraft, name: str) -> int:
+def _source(row: DataRow, draft: CitedText, name: str) -> int:
     if (place := draft.find(name)) is not None:
         return place
     document = part(row, "documents").fields.get(name)
@@ -55,12 +52,6 @@ def _source(row: DataRow, draft: AnswerDraft, name: str) -> int:
     segment = part(row, "segments").fields.get(name)
     text = segment if isinstance(segment, str) else inner.optional_text("text")
     return draft.source(name, id=name, title=inner.optional_text("title"), url=inner.optional_text("url"), text=text)
-
-
-def _answer(head: DataRow, draft: AnswerDraft) -> CitedText:
-    topic, run = named_by(head, "topic_id", "narrative_id", "request_id"), named_by(head, "run_id")
-    question = named_by(head, "narrative", "topic", "title")
-    return finished(draft, head, id="/".join(filter(None, (run, topic))), question=question, group=topic, system=run)
 
 
 TREC = AnswerFormat(
