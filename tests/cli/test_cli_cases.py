@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -83,20 +81,6 @@ def test_latex_has_a_table_with_a_caption_for_each_metric_and_page():
     assert [part.count("Statement:") for part in short.split("% Needs")] == [0, 11, 11, 2]
     # A line breaks between words that are underlined.
     assert r"\underline{evidence\_of\_length} \underline{evidence\_of\_length}" in tex
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", ["11pt,a4paper,twocolumn", "a4paper"])
-def test_latex_of_long_cases_fits_its_pages(tmp_path, options):
-    if shutil.which("pdflatex") is None:
-        pytest.skip("pdflatex is not installed")
-    page = rf"\documentclass[{options}]{{article}}\usepackage{{booktabs}}\begin{{document}}x"
-    tex = RENDERERS["latex"]([*long_cases(3), *[HOSTILE] * 9])
-    (tmp_path / "page.tex").write_text("\n".join([page, tex, r"\end{document}"]), encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stdout[-2000:]
-    assert not re.findall(r"Overfull|Float too large", ended.stdout)
 
 
 def vars_of(case):

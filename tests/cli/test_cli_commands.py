@@ -43,14 +43,6 @@ def test_help_fits_and_shows_an_example(cli, monkeypatch, command, columns):
     assert len(ended.out.splitlines()) <= 52
 
 
-@pytest.mark.parametrize("command", ["", "data", "metrics"])
-def test_a_group_without_a_command_shows_its_help(cli, command):
-    ended = cli(*command.split())
-
-    assert ended.code in (0, 2)
-    assert "Usage: metaeval" in ended.out + ended.err
-
-
 def test_version(cli):
     assert cli("--version").out == f"metaeval {__version__}\n"
 
@@ -164,11 +156,6 @@ def test_the_pairs_of_a_job_hold_its_scores(ran, small, tmp_path):
         scored = {line["pair_id"]: line["score"] for line in lines}
         assert {row["id"]: row["scores"][number] for row in rows} == scored
     assert {row["level"] for row in rows} >= {0, 2}
-
-
-def test_the_shipped_experiment_runs_by_its_name(ran, tmp_path):
-    ran("run", "-c", "mini-citation", "-q", "--set", "interval.resamples=50", "--set", "controls=false")
-    assert len(list((tmp_path / "results/latest").glob("*.json"))) == 4
 
 
 @pytest.mark.parametrize(("dataset", "split", "unit"), ONE_OF_EACH.values(), ids=ONE_OF_EACH)

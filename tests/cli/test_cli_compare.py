@@ -51,15 +51,6 @@ def test_without_groups_every_row_is_one(cli, tmp_path, margin, equivalent):
     assert (record["equivalent"], record["equal_within"] < float(margin)) == (equivalent, equivalent)
 
 
-def test_of_two_metrics_the_difference_is_said_as_a_paper_reports_it(cli):
-    ended = cli("compare", "overlap", "rouge", "-p", "retrieval", *QUICK)
-
-    (record,) = [one for one in load_table(FOLDER / "retrieval-pairs.json").records if one["measure"] == "ndcg@5"]
-    difference, low, high = (f"{record[name]:.3f}" for name in ("difference", "low", "high"))
-    said = f"overlap minus rouge: NDCG@5 {difference} (95 % CI {low} to {high}; p = {record['holm']:.2g}); 28 groups"
-    assert said in " ".join(ended.out.split())
-
-
 def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran):
     ended = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", *QUICK)
 
@@ -73,25 +64,6 @@ def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran)
 
     again = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", "--full", *QUICK)
     assert "full / partial" in again.out
-
-
-@pytest.mark.parametrize("metrics", [("overlap", "rouge"), ("overlap", "rouge", "bm25")])
-def test_the_first_screen_has_the_headline_pairs_and_what_they_mean(ran, monkeypatch, metrics):
-    monkeypatch.setenv("COLUMNS", "80")
-    ended = ran("compare", *metrics, *QUICK)
-    lines = ended.out.splitlines()
-    assert len(lines) <= 40
-    blocks = [line.strip() for line in lines if line.strip() in ("mean ROC-AUC", "Spearman", "NDCG@5")]
-    assert blocks == ["mean ROC-AUC", "Spearman", "NDCG@5"]
-    is_one = len(metrics) == 2
-    assert ("of one test, not adjusted" if is_one else "over 3 tests of a column") in ended.out
-    assert ("Holm" in ended.out) is not is_one
-    # What the sentences say is what the files hold.
-    alike = {record["spearman"] for record in load_table(FOLDER / "agreement.json").records}
-    text = " ".join(ended.out.split())
-    assert all(f"{value:.2f}" in text for value in (min(alike), max(alike)))
-    assert "Written: results/compare/" in ended.out
-    assert f"export {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
 
 
 def test_of_many_metrics_neighbours_by_value_are_printed(cli, ran):

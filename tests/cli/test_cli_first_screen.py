@@ -122,16 +122,6 @@ def test_the_hash_shows_the_tables_of_its_job(cli, ran):
     assert re.search(r"^Versions: metaeval 0\.\d+\.\d+, numpy ", shown.out, re.MULTILINE)
 
 
-def test_a_hash_of_no_job_is_refused_with_those_that_are_there(refused, ran):
-    assert refused("results", "show", "00000000").startswith("Unknown job '00000000'.")
-
-
-def test_the_hash_is_found_in_another_results_folder(cli, small):
-    ended = cli("run", "-m", "overlap", *small, "--results", "elsewhere")
-    assert f"view {job_hash(ended)} --results elsewhere" in ended.out
-    assert cli("results", "show", job_hash(ended), "--results", "elsewhere").code == 0
-
-
 def test_a_table_without_scores_says_so(cli, small, tmp_path):
     (tmp_path / "none.jsonl").write_text('{"pair_id": "s0:river#0", "score": null, "status": "too long"}\n')
     ended = cli("evaluate", "none.jsonl", *small)

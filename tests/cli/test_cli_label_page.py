@@ -171,22 +171,3 @@ def test_what_is_read_around_a_citation_and_the_end(chromium, ran, tmp_path):
     with open("saved.csv", newline="", encoding="utf-8") as file:
         assert [row["comment"] for row in csv.DictReader(file)] in (["'=which light?", ""], ["", "'=which light?"])
     ran("estimate", "answers.jsonl", "--labels", "saved.csv", "-m", "overlap")
-
-
-def test_a_long_source_is_read_beside_its_statement_and_the_next_item_from_its_top(
-    chromium, ran, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    rows = [("id", "statement", "source"), *((f"c{n}", f"claim {n}", "word " * 20_000) for n in range(3))]
-    Path("items.csv").write_text("".join(",".join(row) + "\n" for row in rows))
-    ended = ran("label", "items.csv", "-n", "3", "-o", "to_label.html")
-    assert len(ended.out) < 1000, "the items are in the file, and not on the screen"
-    with closing(chromium.new_context(viewport={"width": 390, "height": 844})) as context:
-        page = context.new_page()
-        page.goto((tmp_path / "to_label.html").as_uri())
-        assert "None: it says nothing of it, or the opposite" in page.text_content("main")
-        page.evaluate("scrollTo(0, 3000)")
-        assert 0 <= page.locator(".statement").bounding_box()["y"] < 20
-        page.get_by_text("full support").click()
-        assert "Pair 2 of 3" in page.text_content("[role=status]")
-        assert page.get_by_text("Pair 2 of 3").bounding_box()["y"] >= 0

@@ -49,14 +49,6 @@ def test_a_job_without_metrics_is_listed_without_the_default_ones(ran):
     assert not any(name in rated for name in names)
 
 
-def test_the_list_imports_no_torch():
-    code = "import sys; from metaeval.cli.app import app; app(['metrics', 'list'], standalone_mode=False)"
-    code += "; print({'torch', 'transformers', 'openai'} & set(sys.modules), file=sys.stderr)"
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "overlap" in ended.stdout
-    assert ended.stderr.strip() == "set()"
-
-
 def test_show_downloads_nothing(ran, no_network, tmp_path, monkeypatch):
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "empty"))

@@ -127,16 +127,6 @@ def test_a_class_that_cannot_be_used_is_told_in_a_sentence(refused, small, modul
     assert part in said
 
 
-def test_a_module_that_is_not_there_says_where_it_is_looked_for(refused, small):
-    said = refused("run", "-m", "no_such_module:Mine", *small)
-
-    assert "No module named 'no_such_module'. It is looked for in the current folder" in said
-
-
-def test_a_class_that_is_not_there_is_named(refused, small, module):
-    assert "has no attribute 'Shred'" in refused("run", "-m", f"{module(GOOD)}:Shred", *small)
-
-
 def test_a_subclass_is_never_served_the_stored_scores_of_its_base(cli, small, module):
     score = "def score(self, sources, statements): return [PairScore(0.25 * len(s)) for s in statements]"
     name = f"{module(CLASS.format(before='', base='Overlap', card='', body=score))}:Mine"

@@ -52,14 +52,6 @@ def test_pairs_are_all_that_a_metric_elsewhere_needs(ran, small, pairs, write_sc
     assert values(tmp_path, "classification")["fs_ns"] == 1.0
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_pairs_are_written_whole_in_both_formats(cli, small, tmp_path, suffix):
-    ended = cli("pairs", f"out.{suffix}", *small)
-
-    assert (ended.code, ended.out) == (0, f"27 pairs written to out.{suffix}\n")
-    assert (tmp_path / f"out.{suffix}").stat().st_size
-
-
 def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, ran, small, pairs, tmp_path, caplog):
     rows = [f"{pair['pair_id']},{number % 3},{number % 5}" for number, pair in enumerate(pairs)]
     (tmp_path / "mine.csv").write_text("\n".join(["Pair,one,other", *rows]))
@@ -84,14 +76,6 @@ def test_whatever_takes_a_score_file_takes_its_columns(cli, ran, small, pairs, t
     asked = (*columns, "-p", "correlation", "-q", "-s", "interval.resamples=0", "-s", "comparison.permutations=0")
     for command in (("run", "-m", "scores:mine.csv"), ("run", "--suite", "-m", "scores:mine.csv")):
         ran(*command, *small, *asked)
-
-
-def test_columns_of_ratings_are_mapped_too(ran, tmp_path):
-    rows = [f"t{number},a{number // 4},{number % 5},{number % 3}" for number in range(48)]
-    (tmp_path / "rated.csv").write_text("\n".join(["key,article,stars,mine", *rows]))
-    asked = ("-d", "ratings", "--data", "rated.csv", "--map", "gold=stars", "--map", "id=key")
-    ran("evaluate", *asked, "-p", "correlation", "-q")
-    assert values(tmp_path, "correlation")["spearman"] is not None
 
 
 def test_a_column_that_is_mapped_and_not_there_is_told(refused, small, tmp_path):

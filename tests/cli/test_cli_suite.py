@@ -152,17 +152,6 @@ def test_each_data_set_is_written_as_soon_as_it_is_there(cli, monkeypatch):
     assert len(list(Path("results").glob("mini-*/correlation.json"))) == 1
 
 
-def test_the_tables_are_printed_whole_on_request(ran):
-    ended = ran("run", "--suite", "-m", "overlap", "-p", "correlation", "--full", *QUICK)
-    assert "Pairs by labelled level" in ended.out
-
-
-def test_a_suite_that_was_not_run_is_answered_with_its_command(refused):
-    for name in ("offline", "mine.yaml"):
-        said = refused("results", "figures", name)
-        assert said == f"The suite {name} has no job in results: type 'metaeval run --suite -c {name}' first."
-
-
 def test_the_multiverse_writes_its_report_beside_every_outlook(ran):
     axes = ("-a", "chunk.size=60,150", "--axes", "unit=chunk", "-a", "pool=own", "-a", "evidence.rule=complete")
 

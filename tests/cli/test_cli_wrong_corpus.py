@@ -10,19 +10,6 @@ HEADER = {"type": "corpus", "format": "metaeval-corpus/1", "name": "mine"}
 DOCUMENT = {"type": "document", "id": "d", "text": "Rain fell."}
 STATEMENT = {"type": "statement", "id": "s", "text": "It rained."}
 CITATION = {"type": "citation", "statement": "s", "document": "d", "level": "full"}
-MALFORMED = {
-    "a line cut short": ([HEADER, DOCUMENT, '{"type": "statem'], ["line 3", "not JSON"]),
-    "a wrong level": ([HEADER, DOCUMENT, STATEMENT, CITATION | {"level": "ful"}], ["line 4", '"ful"', "mean 'full'"]),
-    "an empty file": ([], ["line 1", "empty", "metaeval-corpus/1"]),
-}
-
-
-@pytest.mark.parametrize(("rows", "parts"), MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_corpus_is_refused_with_its_line(refused, write_corpus, rows, parts):
-    said = refused(*RUN, "--data", write_corpus(rows))
-
-    assert "small.jsonl: " in said
-    assert [part for part in parts if part not in said] == []
 
 
 def test_validate_lists_every_problem_and_says_that_the_file_cannot_be_used(cli, write_corpus):
@@ -90,13 +77,6 @@ def test_a_protocol_that_tells_nothing_is_left_out_and_said(ran, write_corpus, t
     }
 
     ran(*QUICK, "--data", "small.jsonl", "-p", "retrieval", "--pool", "bm25:2")
-
-
-def test_one_group_gives_values_without_intervals_and_says_so(ran, write_corpus, small_rows):
-    rows = [row | {"group": "g"} if row["type"] == "statement" else row for row in small_rows]
-
-    ended = ran(*QUICK, "--data", write_corpus(rows), "-p", "classification", "--set", "chunk.size=7")
-    assert "one group, so no interval can be given" in " ".join(ended.out.split())
 
 
 def test_two_corpora_do_not_share_a_results_folder(ran, write_corpus, small_rows, tmp_path):
