@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from itertools import pairwise
 
 from metaeval.citation.aliice.dependency_tree import COORDINATIONS, NOWHERE, Tree, with_changes
 
 SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
-_SINGULAR, _PLURAL = frozenset({"it", "he", "she"}), frozenset({"they"})
+_PRONOUNS = frozenset({"it", "he", "she", "they"})
 _CLAUSES = frozenset({"relcl", "advcl", "parataxis", "conj"})
 _FOREIGN = frozenset({"conj", "relcl", "appos", "parataxis", "advcl"})
 """Labels of what is left out where another group owns its head."""
@@ -43,18 +44,6 @@ _BREAKS, _UNITS = ",;:—–-.", "%°$€£+~"
 _PARTICIPLES = ("ed", "en", "wn", "t", "ne", "de", "ld", "id", "nd", "un", "on", "ng", "nk")
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimCut:
-    """A claim cut out of a tree. places: its token indices, in the order of the claim's words.
-
-    fault: why they are not a claim that stands alone; empty if they are. words: what is written for a token, by index.
-    """
-
-    places: tuple[int, ...]
-    fault: str = ""
-    words: Mapping[int, str] = field(default_factory=dict)
-
-
 @dataclass(slots=True)
 class _Work:
     """A tree that is being cut for the group at node i; the functions below change it. nodes: of all groups.
@@ -77,49 +66,54 @@ class _Work:
         """Return whether another group owns the node."""
         return self.owner[node] not in (None, self.i)
 
-    def needed(self) -> list[int]:
-        """Return the tokens that the group i owns, without what joins them to the words before (and, that, commas)."""
-        tree = self.tree
-        owned = [node for node, owner in enumerate(self.owner) if owner == self.i]
-        return [node for node in owned if not any(tree.labels[above] in _JOINING for above in tree.path(node))]
-
     def cites(self, node: int) -> bool:
         """Return whether the node of another group is in the node's subtree."""
         return any(node in self.tree.path(cited) for cited in self.nodes if cited != self.i)
 
 
-def whole_claim(tree: Tree) -> tuple[int, ...]:
-    """Return the token indices of the claim of a sentence with one citation group: the sentence but for a heading."""
-    bare, nouns = without_heading(tree)
-    return tuple(place for node in bare.subtree(bare.root) for place in nouns.get(node, (node,)))
+def cut_claim(tree: Tree, i: int, others: Iterable[int]) -> tuple[tuple[int, ...], str, Mapping[int, str]]:
+    """Return (places, fault, words) of the self-contained claim of the group at node i.
 
-
-def cut_claim(tree: Tree, i: int, others: Iterable[int]) -> ClaimCut:
-    """Return the self-contained claim of the group at node i; others: the nodes of the sentence's other groups."""
+    places: the token indices of the claim's words, in their order. fault: why they are not a claim that stands alone;
+    empty if they are. words: what is written for a token, by index. others: the nodes of the sentence's other groups;
+    without any the claim is the sentence but for a heading.
+    """
     nodes = sorted({i, *others})
-    bare, nouns = without_heading(tree)
+    bare, nouns = _without_heading(tree)
+    if len(nodes) == 1:
+        return tuple(place for node in bare.subtree(bare.root) for place in nouns.get(node, (node,))), "", {}
     tree, nouns = (bare, nouns) if all(node in bare for node in nodes) else (tree, {})
     work = _Work(tree, i, nodes, _owners(tree, nodes), nouns)
-    needed = [node for node in work.needed() if node in tree] or [i]
-    if i == nodes[0] and (end := _opening(work)):
+    owned = [node for node, owner in enumerate(work.owner) if owner == i]
+    # Needed are the group's own words, without what joins them to the words before (and, that, commas).
+    joining = {node for node in owned if any(tree.labels[above] in _JOINING for above in tree.path(node))}
+    needed = [node for node in owned if node in tree and node not in joining] or [i]
+    end = owned[-1] + 1
+    inside = [node for node in range(end) if node in tree]
+    behind = [node for node in range(end, len(tree.tokens)) if 0 <= tree.heads[node] < end and node in tree]
+    whole = tree.root < end and all(tree.heads[node] < end or not _is_word(tree, node) for node in inside)
+    if i == nodes[0] and whole and not any(tree.labels[node] in _NEEDED for node in behind):
+        # The first group's words are a sentence as they stand.
         work.tree = tree.without(*(node for node in range(end, len(tree.tokens)) if tree.heads[node] < end))
     else:
         _lift(work, needed)
         _prune(work, needed)
-    kept = _without_loose(work.tree, set(work.tree.subtree(work.tree.root)))
-    places = tuple(place for node in kept for place in work.nouns.get(node, (node,)))
-    fault = work.fault or _fault(work, set(kept) | set(places), needed, len(nodes) > 1)
-    return ClaimCut(places, fault, {} if fault else work.words)
-
-
-def _opening(work: _Work) -> int:
-    """Return the index behind the last token of the first group, if its words are a sentence as they stand; else 0."""
     tree = work.tree
-    end = max(place for place, owner in enumerate(work.owner) if owner == work.i) + 1
-    inside = [node for node in range(end) if node in tree]
-    behind = [node for node in range(end, len(tree.tokens)) if 0 <= tree.heads[node] < end and node in tree]
-    whole = tree.root < end and all(tree.heads[node] < end or not _is_word(tree, node) for node in inside)
-    return end if whole and not any(tree.labels[node] in _NEEDED for node in behind) else 0
+    kept = _without_loose(tree, set(tree.subtree(tree.root)))
+    places = tuple(place for node in kept for place in work.nouns.get(node, (node,)))
+    held = {*kept, *places}
+    auxiliaries = [tree.tokens[child].lower() for child in tree.joints(tree.root, ("aux", "auxpass")) if child in held]
+    ends = tree.tokens[tree.root].lower().endswith("ing")
+    finite = tree.root == work.finite or (auxiliaries[:1] != ["to"] and (auxiliaries or not ends))
+    if work.fault:
+        fault = work.fault
+    elif all(node in held for node in range(len(tree.tokens)) if _is_word(tree, node)):
+        fault = "nothing to leave out"
+    elif not held.issuperset(needed):
+        fault = "words are missing"
+    else:
+        fault = "" if finite and held.intersection(_subjects_of(tree, tree.root)) else "no subject or finite verb"
+    return places, fault, {} if fault else work.words
 
 
 def _owners(tree: Tree, nodes: Sequence[int]) -> list[int | None]:
@@ -129,32 +123,29 @@ def _owners(tree: Tree, nodes: Sequence[int]) -> list[int | None]:
     """
     owner: list[int | None] = [None] * len(tree.tokens)
     start = 0
-    for node in nodes:
+    for node, last in zip(nodes, [*nodes[1:], len(owner) - 1], strict=True):
         owner[start : node + 1] = [node] * (node + 1 - start)
-        start = node + 1
-        while start < len(owner) and not _opens(tree, start, node) and start not in nodes:
-            start += 1
-        if start == len(owner) or not _opens(tree, start, node):
-            start = node + 1
+        # Where a new part of the sentence can start.
+        openings = (
+            place
+            for place in range(node + 1, last + 1)
+            if tree.labels[place] in _JOINING
+            or tree.tokens[place].lower() in _RELATIVES
+            or (place == node + 1 and tree.labels[place] in ("prep", "advcl", "acl", "agent", "advmod", "conj"))
+        )
+        start = next(openings, node + 1)
         owner[node:start] = [node] * (start - node)
     return owner
 
 
-def _opens(tree: Tree, place: int, node: int) -> bool:
-    """Return whether a new part of the sentence can start at the token `place`, behind the mark at `node`."""
-    if tree.labels[place] in _JOINING or tree.tokens[place].lower() in _RELATIVES:
-        return True
-    return place == node + 1 and tree.labels[place] in ("prep", "advcl", "acl", "agent", "advmod", "conj")
-
-
 def _lift(work: _Work, needed: Sequence[int]) -> None:
     """Cut other groups' words above the group's own out of the tree, from the root down, where that is possible."""
-    top = needed[0]
-    for node in needed[1:]:
-        top = work.tree.lca(top, node)
-    for above, child in pairwise(work.tree.path(top)[::-1]):
-        if work.foreign(above) and not work.fault and _is_apart(work, child):
-            _leave_behind(work, above, child)
+    for above, child in pairwise(work.tree.path(reduce(work.tree.lca, needed))[::-1]):
+        if work.foreign(above) and not work.fault:
+            # A node can stand without its head as a conjunct, an own word, or where a mark is between both.
+            joined = work.tree.labels[child] in ("conj", "appos") or not work.foreign(child)
+            if joined or any(work.tree.heads[child] <= node < child for node in work.nodes):
+                _leave_behind(work, above, child)
     for node in sorted({above for need in needed for above in work.tree.path(need)} - set(needed)):
         holders = {work.tree.child_towards(node, need) for need in needed if node in work.tree.path(need)[1:]}
         joined = all(work.tree.labels[holder] in ("conj", "appos") for holder in holders)
@@ -168,32 +159,23 @@ def _lift(work: _Work, needed: Sequence[int]) -> None:
 
 def _is_alike(tree: Tree, node: int, conjunct: int) -> bool:
     """Return whether the conjunct can take the node's place: a noun's always, else if both or neither end in -ing."""
-    return tree.labels[node] in _NOUNS or tree.tokens[node].lower().endswith("ing") == tree.tokens[
-        conjunct
-    ].lower().endswith("ing")
-
-
-def _is_apart(work: _Work, child: int) -> bool:
-    """Return whether a node can stand without its head: as a conjunct, an own word, or where a mark is between both."""
-    tree, label = work.tree, work.tree.labels[child]
-    if label in ("conj", "appos") or not work.foreign(child):
-        return True
-    return any(tree.heads[child] <= node < child for node in work.nodes)
+    endings = {tree.tokens[place].lower().endswith("ing") for place in (node, conjunct)}
+    return tree.labels[node] in _NOUNS or len(endings) == 1
 
 
 def _leave_behind(work: _Work, above: int, child: int) -> None:
     """Put the child into the place of the node above it, which another group owns, or record a fault."""
-    tree, label = work.tree, work.tree.labels[child]
+    tree, label, word = work.tree, work.tree.labels[child], work.tree.tokens[child].lower()
+    marked = any(tree.labels[node] in ("mark", "aux") for node in tree.children(child))
     if label in _CLAUSES and _subjects_of(tree, child):
         _stand_alone(work, child, above)
-    elif label in ("conj", "appos") or (label == "advcl" and _is_conjunct(tree, child, above)):
-        tree, above = (tree, above) if _is_verb(tree, child) else _beside_parallel(work, child, above)
-        named = tree.tokens[above].lower() not in _SINGULAR | _PLURAL
-        if (
-            child not in tree.path(above)
-            and not _is_alike(tree, above, child)
-            and tree.tokens[child].lower().endswith("ing")
-        ):
+    elif label in ("conj", "appos") or (label == "advcl" and child > above and not marked and not word.endswith("ing")):
+        # An adverbial clause like that is a conjunct that the parser missed.
+        if not _is_verb(tree, child):
+            above = _most_parallel(work, child, above)
+            tree = replace(tree, heads=with_changes(tree.heads, {child: above}))
+        named = tree.tokens[above].lower() not in _PRONOUNS
+        if child not in tree.path(above) and not _is_alike(tree, above, child) and word.endswith("ing"):
             above = next((node for node in tree.path(above) if _is_alike(tree, node, child)), above)
             tree = replace(tree, heads=with_changes(tree.heads, {child: above}))
         if above == work.finite and above in work.words:
@@ -207,7 +189,13 @@ def _leave_behind(work: _Work, above: int, child: int) -> None:
 def _make_finite(work: _Work, clause: int, above: int) -> None:
     """Give a participle the subject of the clause above ("X rose, reaching Y": X was reaching Y), or record a fault."""
     tree, word = work.tree, work.tree.tokens[clause].lower()
-    verb = _main_verb(tree, above)
+    # The highest verb with a subject, up to the first conjunct.
+    verb = None
+    for node in tree.path(above):
+        if _subjects_of(tree, node):
+            verb = node
+            if tree.labels[node] in ("conj", "parataxis"):
+                break
     marked = any(tree.labels[child] in _AUXILIARIES | {"mark"} for child in tree.children(clause))
     if verb is None or marked or not word.endswith("ing"):
         work.fault = "no clause"
@@ -217,7 +205,7 @@ def _make_finite(work: _Work, clause: int, above: int) -> None:
     words = [tree.tokens[node].lower() for node in (*tree.children(verb), verb) if tree.labels[node] not in SUBJECTS]
     form = next((word for word in words if word in _FORMS), "" if direct else words[-1])
     past = form in _PAST or form.endswith("ed")
-    plural = _is_plural(tree, subject) or tree.tokens[subject].lower() in _PLURAL
+    plural = _is_plural(tree, subject) or tree.tokens[subject].lower() == "they"
     if not direct and (form in _ONE or form.endswith("s")):
         plural = form in _ONE
     form = (("was", "were") if past else ("is", "are"))[plural]
@@ -232,42 +220,26 @@ def _make_finite(work: _Work, clause: int, above: int) -> None:
     work.tree = replace(alone, heads=with_changes(alone.heads, changes), labels=labels)
 
 
-def _main_verb(tree: Tree, node: int) -> int | None:
-    """Return the highest verb with a subject among a node and its ancestors, up to the first conjunct; None: none."""
-    verb = None
-    for above in tree.path(node):
-        if _subjects_of(tree, above):
-            verb = above
-            if tree.labels[above] in ("conj", "parataxis"):
-                break
-    return verb
-
-
-def _beside_parallel(work: _Work, child: int, above: int) -> tuple[Tree, int]:
-    """Return the tree with a conjunct joined to the noun that is built most like it, and that noun.
+def _most_parallel(work: _Work, child: int, above: int) -> int:
+    """Return the noun that is built most like a conjunct, by the words that hang on both.
 
     Of "the detection of single proteins, single acids" a parser can join the acids to the detection: nouns between the
-    one it chose and the last mark before, and those above it, are compared by the words that hang on them.
+    one it chose and the last mark before, and those above it, are compared.
     """
     tree = work.tree
     before = [node for node in work.nodes if node < child and node in tree and above in tree.path(node)]
     path = tree.path(before[-1] if before else above)
     nouns = [node for node in path if node < child and work.foreign(node) and tree.labels[node] in _NOUNS]
     inside = tree.subtree(child)
-    best = max((above, *nouns), key=lambda node: _likeness(tree, node, child) if node not in inside else 0)
-    return replace(tree, heads=with_changes(tree.heads, {child: best})), best
 
-
-def _likeness(tree: Tree, node: int, other: int) -> int:
     def words(of: int) -> set[str]:
-        return {tree.tokens[at].lower() for at in tree.children(of) if tree.labels[at] in _MODIFIERS} | {
-            tree.tokens[of]
-        }
+        modifiers = {tree.tokens[at].lower() for at in tree.children(of) if tree.labels[at] in _MODIFIERS}
+        return modifiers | {tree.tokens[of]}
 
-    return len(words(node) & words(other))
+    return max((above, *nouns), key=lambda node: len(words(node) & words(child)) if node not in inside else 0)
 
 
-def without_heading(tree: Tree) -> tuple[Tree, dict[int, tuple[int, ...]]]:
+def _without_heading(tree: Tree) -> tuple[Tree, dict[int, tuple[int, ...]]]:
     """Return the tree without a heading and its colon ("Llama 3: Llama 3 uses ..."), and `_Work.nouns`.
 
     These give the heading's tokens for a pronoun that opens the sentence behind it; else they are empty. The tree is
@@ -279,14 +251,8 @@ def without_heading(tree: Tree) -> tuple[Tree, dict[int, tuple[int, ...]]]:
         return tree, {}
     if any(label in SUBJECTS | _AUXILIARIES for label in tree.labels[:colon]):
         return tree, {}
-    named = tree.tokens[colon + 1].lower() in _SINGULAR | _PLURAL | {"this", "these"} and colon + 1 in subjects
+    named = tree.tokens[colon + 1].lower() in _PRONOUNS | {"this", "these"} and colon + 1 in subjects
     return tree.without(*range(colon + 1)), {colon + 1: tuple(range(colon))} if named else {}
-
-
-def _is_conjunct(tree: Tree, node: int, left: int) -> bool:
-    """Return whether an adverbial clause is a conjunct that the parser missed: behind `left`, unmarked, not in -ing."""
-    marked = any(tree.labels[child] in ("mark", "aux") for child in tree.children(node))
-    return node > left and not marked and not tree.tokens[node].lower().endswith("ing")
 
 
 def _stand_alone(work: _Work, clause: int, above: int) -> None:
@@ -294,38 +260,33 @@ def _stand_alone(work: _Work, clause: int, above: int) -> None:
     tree = work.tree
     alone = tree.rooted_at(clause)
     first = min(_subjects_of(alone, clause))
+    word = tree.tokens[first].lower()
     if tree.labels[clause] == "relcl":
         nominal = [node for node in tree.subtree(clause) if tree.labels[node] in SUBJECTS | {"dobj", "pobj"}]
         pronoun = next((node for node in nominal if tree.tokens[node].lower() in _RELATIVES), None)
         noun = tree.heads[clause]
-        if pronoun is None or tree.tokens[noun].lower() in _SINGULAR | _PLURAL:
+        if pronoun is None or tree.tokens[noun].lower() in _PRONOUNS:
             work.fault = "no antecedent"
             return
         work.nouns[pronoun] = _bare(tree, noun)
-    else:
-        marks = [child for child in alone.children(clause) if alone.labels[child] == "mark"]
-        if any(tree.tokens[mark].lower() in _CONDITIONS for mark in marks):
-            work.fault = "a condition"
-        before = max([*marks, *(c for c in alone.joints(clause, COORDINATIONS) if c < first)], default=NOWHERE)
-        loose = [c for c in alone.children(clause) if c <= before and c < first]
-        loose += [c for c in alone.children(clause) if c < first and tree.tokens[c].lower() in ("when", "where")]
-        alone = alone.without(*loose)
-        _name_subject(work, first, above)
-    work.tree = alone
-
-
-def _name_subject(work: _Work, pronoun: int, above: int) -> None:
-    """Replace a clause's pronoun by the subject of the clause above it; a fault if the two differ in number."""
-    tree, word = work.tree, work.tree.tokens[pronoun].lower()
-    if word not in _SINGULAR | _PLURAL or tree.labels[pronoun] == "expl":
+        work.tree = alone
         return
-    subject = next((subjects[0] for node in tree.path(above) if (subjects := _subjects_of(tree, node))), None)
-    if subject is None:
-        work.fault = "no antecedent"
-    elif tree.tokens[subject].lower() != word:
-        if _is_plural(tree, subject) != (word in _PLURAL) or tree.labels[subject] not in ("nsubj", "nsubjpass"):
+    marks = [child for child in alone.children(clause) if alone.labels[child] == "mark"]
+    if any(tree.tokens[mark].lower() in _CONDITIONS for mark in marks):
+        work.fault = "a condition"
+    before = max([*marks, *(c for c in alone.joints(clause, COORDINATIONS) if c < first)], default=NOWHERE)
+    loose = [c for c in alone.children(clause) if c < first]
+    loose = [c for c in loose if c <= before or tree.tokens[c].lower() in ("when", "where")]
+    work.tree = alone.without(*loose)
+    if word in _PRONOUNS and tree.labels[first] != "expl":
+        # The clause's pronoun is the subject of the clause above it, if the two agree in number.
+        subject = next((subjects[0] for node in tree.path(above) if (subjects := _subjects_of(tree, node))), None)
+        if subject is None:
             work.fault = "no antecedent"
-        work.nouns[pronoun] = _bare(tree, subject)
+        elif tree.tokens[subject].lower() != word:
+            if _is_plural(tree, subject) != (word == "they") or tree.labels[subject] not in ("nsubj", "nsubjpass"):
+                work.fault = "no antecedent"
+            work.nouns[first] = _bare(tree, subject)
 
 
 def _bare(tree: Tree, noun: int) -> tuple[int, ...]:
@@ -336,35 +297,28 @@ def _bare(tree: Tree, noun: int) -> tuple[int, ...]:
 def _prune(work: _Work, needed: Collection[int]) -> None:
     """Leave out what other groups own or cite and the claim can do without."""
     held = {node for need in needed for node in work.tree.path(need)}
-    for node in range(len(work.tree.tokens)):
-        if node not in held and node in work.tree and _can_go(work, node, held):
-            if work.tree.labels[node] == "conj":
-                _agree(work, work.tree.heads[node], node)
+    for node, token in enumerate(work.tree.tokens):
+        tree, label, head = work.tree, work.tree.labels[node], work.tree.heads[node]
+        if node in held or node not in tree:
+            continue
+        if label == "conj":
+            goes = work.foreign(node) and ((work.owner[node] or 0) > work.i or work.cites(head))
+        elif label in _FOREIGN:
+            is_condition = any(tree.tokens[child].lower() in _CONDITIONS for child in tree.joints(node, ("mark",)))
+            goes = work.foreign(node) and work.cites(node) and not (label == "advcl" and is_condition)
+        else:
+            # The head keeps another adjunct with the same preposition.
+            same = {tree.tokens[child].lower() for child in tree.joints(head, ("prep",)) if child in held}
+            goes = label == "prep" and work.foreign(node) and token.lower() in same
+            if label in _ADJUNCTS and work.cites(node):
+                # Loose are adjuncts of a verb, behind a comma, dash or bracket, and of examples ("such as").
+                listed = {token.lower(), *(tree.tokens[child].lower() for child in tree.children(node))} & _LISTS
+                apart = node > 0 and tree.tokens[node - 1] in ",—–("
+                goes = bool(goes or listed or apart or _is_verb(tree, head))
+        if goes and label == "conj":
+            _agree(work, head, node)
+        if goes:
             work.tree = work.tree.without(node)
-
-
-def _can_go(work: _Work, node: int, held: Collection[int]) -> bool:
-    tree, label = work.tree, work.tree.labels[node]
-    if label == "conj":
-        return work.foreign(node) and ((work.owner[node] or 0) > work.i or work.cites(tree.heads[node]))
-    if label in _FOREIGN:
-        is_condition = any(tree.tokens[child].lower() in _CONDITIONS for child in tree.joints(node, ("mark",)))
-        return work.foreign(node) and work.cites(node) and not (label == "advcl" and is_condition)
-    if label == "prep" and work.foreign(node) and _is_repeated(tree, node, held):
-        return True
-    return label in _ADJUNCTS and work.cites(node) and _is_loose(tree, node)
-
-
-def _is_repeated(tree: Tree, node: int, held: Collection[int]) -> bool:
-    """Return whether the node's head has another adjunct with the same preposition that is kept (in `held`)."""
-    same = (child for child in tree.joints(tree.heads[node], ("prep",)) if child in held)
-    return any(tree.tokens[child].lower() == tree.tokens[node].lower() for child in same)
-
-
-def _is_loose(tree: Tree, node: int) -> bool:
-    """Return whether an adjunct can go: one of a verb, behind a comma, dash or bracket, or of examples ("such as")."""
-    listed = tree.tokens[node].lower() in _LISTS or any(tree.tokens[c].lower() in _LISTS for c in tree.children(node))
-    return listed or _is_verb(tree, tree.heads[node]) or (node > 0 and tree.tokens[node - 1] in ",—–(")
 
 
 def _agree(work: _Work, kept: int, gone: int) -> None:
@@ -386,30 +340,25 @@ def _in_place_of(tree: Tree, conjunct: int, left: int) -> Tree:
         return replace(tree.without(*between), labels=with_changes(tree.labels, {conjunct: "prep"}))
     shared = [child for child in tree.children(left) if child > conjunct]
     if _is_verb(tree, left) and not _subjects_of(tree, conjunct):
-        shared += _shared(tree, conjunct, left)
+        subjects = _subjects_of(tree, left)
+        first = min(subjects, default=left)
+        shared += [*subjects, *(child for child in tree.joints(left, _OPENINGS | {"punct"}) if child < first)]
+        auxiliaries = [child for child in tree.children(left) if child < left and tree.labels[child] in _AUXILIARIES]
+        if any(tree.tokens[child].lower() == "but" for child in tree.joints(left, COORDINATIONS) if child < conjunct):
+            auxiliaries = [child for child in auxiliaries if tree.labels[child] != "neg"]
+        # The conjunct shares the auxiliaries if its form fits them.
+        inner = [tree.tokens[child].lower() for child in tree.children(conjunct) if tree.labels[child] in _AUXILIARIES]
+        form = tree.tokens[conjunct].lower()
+        if inner:
+            fits = inner[0] == "be"
+        elif any(tree.labels[node] == "auxpass" for node in auxiliaries):
+            fits = form.endswith(_PARTICIPLES)
+        else:
+            fits = not form.endswith("s") or form.endswith("ss")
+        shared += auxiliaries if fits else []
     head, root = (NOWHERE, conjunct) if left == tree.root else (tree.heads[left], tree.root)
     heads = with_changes(tree.heads, {**dict.fromkeys(shared, conjunct), left: NOWHERE, conjunct: head})
     return replace(tree, heads=heads, labels=with_changes(tree.labels, {conjunct: tree.labels[left]}), root=root)
-
-
-def _shared(tree: Tree, conjunct: int, left: int) -> list[int]:
-    subjects = _subjects_of(tree, left)
-    first = min(subjects, default=left)
-    openings = [child for child in tree.joints(left, _OPENINGS | {"punct"}) if child < first]
-    auxiliaries = [child for child in tree.children(left) if child < left and tree.labels[child] in _AUXILIARIES]
-    if any(tree.tokens[child].lower() == "but" for child in tree.joints(left, COORDINATIONS) if child < conjunct):
-        auxiliaries = [child for child in auxiliaries if tree.labels[child] != "neg"]
-    return [*subjects, *openings, *(auxiliaries if _can_share(tree, conjunct, auxiliaries) else ())]
-
-
-def _can_share(tree: Tree, conjunct: int, auxiliaries: Sequence[int]) -> bool:
-    inner = [tree.tokens[child].lower() for child in tree.children(conjunct) if tree.labels[child] in _AUXILIARIES]
-    if inner:
-        return inner[0] == "be"
-    form = tree.tokens[conjunct].lower()
-    if any(tree.labels[node] == "auxpass" for node in auxiliaries):
-        return form.endswith(_PARTICIPLES)
-    return not form.endswith("s") or form.endswith("ss")
 
 
 def _is_verb(tree: Tree, node: int) -> bool:
@@ -462,21 +411,6 @@ def _unpaired(tree: Tree, signs: Iterable[int], words: Sequence[int]) -> set[int
 
 def _is_word(tree: Tree, node: int) -> bool:
     return any(map(str.isalnum, tree.tokens[node]))
-
-
-def _fault(work: _Work, kept: Collection[int], needed: Sequence[int], several: bool) -> str:
-    """Return why the kept tokens are not a claim that stands alone; empty if they are. needed: all must be kept."""
-    tree = work.tree
-    words = [node for node in range(len(tree.tokens)) if _is_word(tree, node)]
-    if several and set(words) <= set(kept):
-        return "nothing to leave out"
-    if not set(needed) <= set(kept):
-        return "words are missing"
-    subjects = [child for child in _subjects_of(tree, tree.root) if child in kept]
-    auxiliaries = [tree.tokens[child].lower() for child in tree.joints(tree.root, ("aux", "auxpass")) if child in kept]
-    ends = tree.tokens[tree.root].lower().endswith("ing")
-    finite = tree.root == work.finite or (auxiliaries[:1] != ["to"] and (auxiliaries or not ends))
-    return "" if subjects and finite else "no subject or finite verb"
 
 
 def _subjects_of(tree: Tree, node: int) -> list[int]:

@@ -7,7 +7,7 @@ sentence, made by "fallback: REASON".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metaeval.citation.aliice.claim_options import PAPER
@@ -23,7 +23,7 @@ from metaeval.citation.aliice.claims import (
 from metaeval.citation.aliice.dependency_tree import tree_of
 from metaeval.citation.marks_and_sentences import LocatedText, joined, whole
 from metaeval.citation.parsers.dependency_parsers import Parse
-from metaeval.citation.scifi.claim_cuts import ClaimCut, cut_claim, whole_claim
+from metaeval.citation.scifi.claim_cuts import cut_claim
 
 # Signs of lists, bold and italic type.
 _MARKUP = re.compile(
@@ -70,52 +70,39 @@ class ParserSentence:
 
 
 def prepared(sentence: str) -> ParserSentence:
-    """Return a sentence with marks [n] without them, and with `STANDING` where they stand for a noun."""
+    """Return a sentence with marks [n] without them, and with `STANDING` where they stand for a noun.
+
+    Marks that do ("Paper [4] shows", "[2] proposes") have a name such as "the cited paper"; where the text names no
+    kind of source, it is "the cited source".
+    """
     clean = whole(sentence).without([match.span() for match in _MARKUP.finditer(sentence)])
     _, groups = words_and_groups(clean, PAPER)
     names: dict[int, str] = {}
-    pieces, end = list[LocatedText](), 0
-    for start, stop, mark, name in _noun_marks(clean.text):
-        names[clean.at[mark]] = name
-        pieces += [clean.part(end, start), LocatedText(STANDING, (clean.at[mark],) * len(STANDING))]
+    pieces, end, text = list[LocatedText](), 0, clean.text
+    for match in _NOUN_MARKS.finditer(text):
+        group = next(name for name in ("named", "subject", "object") if match[name])
+        start, stop = match.span(group)
+        if group == "object":
+            # A sentence loses nothing without "as shown in [2]" at its end, "In [2]," and "proposed by [2]".
+            before, is_last = text[: match.start()], not re.match(r"\s*,|\s+\w", text[stop:])
+            shown = re.search(r"\b(?:\w+ed|shown|given|seen)\s+\Z", before) is not None
+            if match[0][:2].lower() in ("in", "by") and (shown or not before.strip()):
+                continue
+            if is_last and not re.search(r"\b(?:as|similar|contrast|compared)\s+\Z", before):
+                continue
+        kind = {"ref.": "reference", None: "source"}.get(kind := match["kind"] and match["kind"].lower(), kind)
+        at = clean.at[text.index("[", start)]
+        names[at] = f"{'the' if start else 'The'} cited {kind}"
+        pieces += [clean.part(end, start), LocatedText(STANDING, (at,) * len(STANDING))]
         end = stop
-    named = joined(*pieces, clean.part(end, len(clean.text)))
+    named = joined(*pieces, clean.part(end, len(text)))
     located = named.without(match.span() for match in _UNREAD.finditer(named.text)).stripped()
     return ParserSentence(sentence, groups, located, names)
 
 
-def _noun_marks(text: str) -> Iterator[tuple[int, int, int, str]]:
-    """Yield (start, end, offset of first mark, name) of marks in place of a noun: "Paper [4] shows", "[2] proposes".
-
-    The name, to be written from start to end, is such as "the cited paper"; where the text names no kind of source, it
-    is "the cited source".
-    """
-    for match in _NOUN_MARKS.finditer(text):
-        group = next(name for name in ("named", "subject", "object") if match[name])
-        start, end = match.span(group)
-        if group == "object" and _is_dispensable(text, match.start(), end):
-            continue
-        kind = {"ref.": "reference", None: "source"}.get(kind := match["kind"] and match["kind"].lower(), kind)
-        name = f"the cited {kind}"
-        yield start, end, text.index("[", start), name if start else name.capitalize()
-
-
-def _is_dispensable(text: str, start: int, end: int) -> bool:
-    """Return whether a sentence loses nothing without a preposition and the marks behind it, which then need no name.
-
-    "as shown in [2]" at the end says nothing more, nor do "In [2]," and "proposed by [2]". start, end: offsets of
-    preposition and marks.
-    """
-    before, is_last = text[:start], not re.match(r"\s*,|\s+\w", text[end:])
-    shown = re.search(r"\b(?:\w+ed|shown|given|seen)\s+\Z", before) is not None
-    if text[start : start + 2].lower() in ("in", "by") and (shown or not before.strip()):
-        return True
-    return is_last and not re.search(r"\b(?:as|similar|contrast|compared)\s+\Z", before)
-
-
 def claims_of(ready: ParserSentence, parse: Parse) -> list[Stated]:
     """Return the claim of each citation group of a prepared sentence, given the parse of its text."""
-    located = ready.located
+    located, tokens = ready.located, parse.tokens
     starts = [start for start, _ in token_starts(parse, located.text)]
     tree = tree_of(parse)
     names = {
@@ -123,18 +110,25 @@ def claims_of(ready: ParserSentence, parse: Parse) -> list[Stated]:
         for place, start in enumerate(starts)
         if start >= 0 and located.at[start] in ready.names
     }
+    # Pairs of tokens that are one word, such as the sides of a hyphen.
+    words = [
+        {place - 1, place}
+        for place in range(1, len(tokens))
+        if starts[place] == starts[place - 1] + len(tokens[place - 1])
+        and not re.search(r"[^\w\s'’/%-]", tokens[place - 1] + tokens[place])
+    ]
     nodes = by_word(_token_groups(ready, parse, starts), PAPER)
     stated: list[Stated] = []
     for node in nodes:
         others = [each.word for each in nodes if each.word != node.word]
-        if tree is None or node.word not in tree:
-            cut = ClaimCut((), UNREACHED.removeprefix("fallback: "))
-        else:
-            cut = cut_claim(tree, node.word, others) if others else ClaimCut(whole_claim(tree))
-        fault = cut.fault or (others and _torn(parse, starts, cut.places))
-        places = range(len(parse.tokens)) if fault else cut.places
-        text = _written(located.text, parse, starts, {**names, **cut.words}, places) if places else located.text
-        stated.append(Stated(text, node.marks, f"fallback: {fault}" if fault else "tree", () if fault else cut.places))
+        kept, fault, written = (), UNREACHED.removeprefix("fallback: "), {}
+        if tree is not None and node.word in tree:
+            kept, fault, written = cut_claim(tree, node.word, others)
+        if not fault and others and any(len(word.intersection(kept)) == 1 for word in words):
+            fault = "a word is cut"
+        places = range(len(tokens)) if fault else kept
+        text = _written(located.text, parse, starts, {**names, **written}, places) if places else located.text
+        stated.append(Stated(text, node.marks, f"fallback: {fault}" if fault else "tree", () if fault else kept))
     return stated
 
 
@@ -151,17 +145,6 @@ def _token_groups(ready: ParserSentence, parse: Parse, starts: Sequence[int]) ->
             before.pop()
         hanging.append(CitationGroup((before or words or [0])[-1 if before else 0], group.marks))
     return hanging
-
-
-def _torn(parse: Parse, starts: Sequence[int], places: Sequence[int]) -> str:
-    """Return a fault if the tokens at `places` hold only a part of a word, such as one side of a hyphen; else empty."""
-    kept = set(places)
-    for place in range(1, len(starts)):
-        joined = starts[place] == starts[place - 1] + len(parse.tokens[place - 1])
-        sides = parse.tokens[place - 1] + parse.tokens[place]
-        if joined and (place in kept) != (place - 1 in kept) and not re.search(r"[^\w\s'’/%-]", sides):
-            return "a word is cut"
-    return ""
 
 
 def _written(text: str, parse: Parse, starts: Sequence[int], names: Mapping[int, str], places: Sequence[int]) -> str:
