@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval import registry
 from metaeval.report.notebook import NotebookText
 from tests.cli.samples import reply, write_rated_answers
 

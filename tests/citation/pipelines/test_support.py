@@ -270,3 +270,19 @@ def test_what_cannot_be_judged_is_one_sentence(cited, rows, options, says):
         cited(rows, **options)
     assert says in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "place"), [({"threshold": "rogue=1"}, "'rogue'"), ({"partial": "rouge=2"}, "--partial")]
+)
+def test_every_judge_is_checked_before_the_first_one_scores(cited, tmp_path, options, place):
+    with pytest.raises(UserError, match=place):
+        cited(RESOLVED, nli="overlap,rouge", **options)
+    assert not (tmp_path / "scores.sqlite").exists()
+
+
+def test_answers_as_objects_are_called_answers(cited, tmp_path):
+    rows = [{"text": "Dams store water [1].", "passages": ["Dams store water."]}]
+    result = metaeval.cite.support(rows, nli="overlap", results=tmp_path, interval={"resamples": 0})
+    assert result.write().parent == tmp_path / "cite" / "support"
+    assert {sheet.data.name for sheet in result.values()} == {"answers"}

@@ -1,0 +1,164 @@
+"""The table of judged citations, on paper: values, bounds, ranks of systems under two judges, flips and causes."""
+
+import numpy as np
+import pytest
+
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.measures import AnswerShare, harmonic, means, micro
+from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Measure
+from metaeval.citation.pipelines.cited_rankings import flip_causes
+from metaeval.config import RunConfig
+
+# Three systems answer three questions; a judge supports an answer or does not.
+ANSWERS = [
+    Answer(f"{system}{question}", f"Claim of {system} on {question}.", (Passage("p"),), "", question, system)
+    for system in "abc"
+    for question in "xyz"
+]
+SHOWN = [Definition("scores", "Scores (%)", (Measure("recall", "recall", ranks=True), Measure("f1", "F1")))]
+
+
+def supported(names):
+    """Recall of each answer, and F1 of recall with a precision of 1."""
+
+    def measure(missing):
+        values = [float(answer.id in names.split()) for answer in ANSWERS]
+        return {"recall": means(values), "f1": harmonic(means(values), means([1.0] * len(values)))}
+
+    return measure
+
+
+def table(*judges, answers=ANSWERS, resamples=300, **more):
+    config = RunConfig.model_validate({"interval": {"resamples": resamples}})
+    cited = CitedTable("made", "Made", "paper", answers, config, {"pipeline": "made"}, SHOWN, **more)
+    for name, names in judges:
+        cited.add(name, supported(names))
+    return cited
+
+
+@pytest.fixture(scope="module")
+def cited():
+    # left: a 3/3, b 2/3, c 0. right: a 1/3, b 2/3 (another two of the three), c 0.
+    return table(("left", "ax ay az bx by"), ("right", "ax by bz"))
+
+
+@pytest.fixture(scope="module")
+def sheets(cited):
+    return cited.done(()).value
+
+
+def test_values_of_systems_and_of_single_answers(cited, sheets):
+    found = {(row["backend"], row["system"]): row["value"] for row in sheets["scores"] if row["measure"] == "recall"}
+    assert found["left", "a"] == 1
+    assert found["right", "a"] == 1 / 3
+    alone = {row["answer"]: (row["recall"], row["f1"]) for row in sheets.rows["answers:left"]}
+    assert (alone["ax"], alone["bz"]) == ((1.0, 1.0), (0.0, 0.0))
+    assert cited.estimates["left", "a", "f1"].value == 1
+
+
+def test_agreement(sheets):
+    (row,) = sheets["ranking-agreement"]
+    # left a > b > c, right b > a > c: one of three pairs changes order, tau = (2 - 1) / 3.
+    assert row["tau"] == pytest.approx(1 / 3, abs=1e-15)
+    assert (row["measure"], row["flips"], row["pairs"]) == ("recall", 1.0, 3)
+    assert 0 <= row["flips_low"] <= row["flips_high"] <= 3
+
+
+def test_ranks(sheets):
+    ranks = {(row["backend"], row["system"]): row["rank"] for row in sheets["rankings"]}
+    assert [ranks["left", system] for system in "abc"] == [1, 2, 3]
+    assert [ranks["right", system] for system in "abc"] == [2, 1, 3]
+
+
+def test_a_flip_names_its_systems_and_its_leads(sheets):
+    (flip,) = sheets["flips"]
+    assert [flip[name] for name in ("measure", "one", "other", "ahead", "behind")] == [
+        *("recall left right a b".split())
+    ]
+    assert flip["lead"] == pytest.approx(3 / 3 - 2 / 3, abs=1e-15)
+    assert flip["reversed_lead"] == pytest.approx(1 / 3 - 2 / 3, abs=1e-15)
+    # Draws of three questions with replacement, 27 in all: right leads by less than 0 where y and z outnumber x, and
+    # left by more than 0 where z is drawn: z and two of y, z 7; with one x: x z z 3, x y z 6. 16 of 27.
+    assert flip["share_of_resamples"] == pytest.approx(16 / 27, abs=4 * (16 / 27 * 11 / 27 / 300) ** 0.5)
+
+
+def test_a_flip_behind_pairs_that_keep_their_order_is_seen():
+    # a leads b and c under both judges; b and c change places: the last of three pairs.
+    turned = table(("left", "ax ay az bx"), ("right", "ax ay az cx"), resamples=20).done(()).value["flips"]
+    assert {(flip["ahead"], flip["behind"]) for flip in turned} == {("b", "c")}
+
+
+def test_causes_are_the_answers_whose_verdicts_changed(sheets):
+    # ay and az lose their support, bz gains its own: each moves the lead by a third. bx works against it.
+    causes = list(sheets["flip-causes"])
+    named = {tuple(cause[name] for name in ("answer", "system", "value_one", "value_other")) for cause in causes}
+    assert named == {("ay", "a", 1.0, 0.0), ("az", "a", 1.0, 0.0), ("bz", "b", 0.0, 1.0)}
+    assert [cause["adds"] for cause in causes] == pytest.approx([1 / 3] * 3, abs=1e-15)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_what_all_answers_add_is_the_whole_reversal(cited, factor):
+    # Also of ratios whose totals differ between answers and judges, and of means that are divided by other numbers.
+    rng = np.random.default_rng(3)
+    one, other = (
+        micro([AnswerShare(float(rng.integers(0, 3)), int(rng.integers(3, 6))) for _ in ANSWERS]).times(factor)
+        for _ in range(2)
+    )
+    value = {
+        (number, system): float(of.of(of.moments[cited.rows(system)].sum(axis=0)[:, None])[0]) * factor
+        for number, of in enumerate((one, other))
+        for system in (0, 1)
+    }
+    reversal = (value[0, 0] - value[0, 1]) - (value[1, 0] - value[1, 1])
+    assert sum(cause["adds"] for cause in flip_causes(cited, [one, other], 0, 1)) == pytest.approx(reversal, abs=1e-14)
+
+
+def test_missing_verdicts_bound_the_values_of_their_system_alone():
+    cited = table(resamples=0)
+    cited.add(
+        "half",
+        lambda missing: {"recall": means([missing, *[1.0] * 8])},
+        lacking=[("ax", "claim 1", "Claim of a on x.", "failed")],
+    )
+    found = cited.estimates["half", "a", "recall"]
+    assert (found.value, found.worst, found.best) == (1.0, pytest.approx(2 / 3), 1.0)
+    assert (cited.estimates["half", "b", "recall"].worst, cited.estimates["half", "b", "recall"].best) == (None, None)
+    notes = {note.label: dict(note.items) for note in cited.done(()).value.missing}
+    assert notes["could be"] == {"half": "a recall 66.7 to 100.0"}
+    assert "ax, claim 1" in notes["not judged"]["half"]
+
+
+def test_an_answer_that_nobody_gave_counts_and_is_not_judged():
+    absent = [Answer("a: none", "", (), group="w", system="a")]
+    cited = table(absent=absent)
+    cited.add("left", lambda missing: {"recall": means([*[1.0] * 9, 0.0]).times(2.0)})
+    value = cited.done(()).value
+    # The factor multiplies the value of the system, and not that of an answer.
+    assert cited.estimates["left", "a", "recall"].value == pytest.approx(2 * 3 / 4)
+    assert [row["recall"] for row in value.rows["answers:left"]][-2:] == [1.0, 0.0]
+    assert value["scores"].data.fingerprint == table().provenance().data.fingerprint
+
+
+def test_measures_of_the_text_have_no_judge_and_no_rank():
+    cited = table(("left", "ax"), ("right", "bx"), resamples=5)
+    cited.definitions = [
+        *SHOWN,
+        Definition("texts", "Texts", (Measure("words", "words", scale=1), Measure("all", "all"))),
+    ]
+    cited.add(TEXT, lambda missing: {"words": means([4.0] * 9)}, whole={"all": lambda rows: float(rows.size)})
+    value = cited.done(()).value
+    assert {(row["system"], row["backend"], row["measure"], row["value"]) for row in value["texts"]} == {
+        (system, "", key, number) for system in "abc" for key, number in (("words", 4.0), ("all", 3.0))
+    }
+    assert {row["backend"] for row in value["rankings"]} == {"left", "right"}
+    assert {row["words"] for row in value.rows["answers:right"]} == {4.0}
+
+
+@pytest.mark.parametrize(
+    ("judges", "answers"), [((("left", "ax"),), ANSWERS), ((("left", "ax"), ("right", "ay")), ANSWERS[:3])]
+)
+def test_one_judge_or_one_system_has_no_rankings(judges, answers):
+    cited = table(answers=answers, resamples=5)
+    for name, _ in judges:
+        cited.add(name, lambda missing: {"recall": means([1.0] * len(answers))})
+    assert list(cited.done(()).value) == ["scores"]
