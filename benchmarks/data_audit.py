@@ -21,13 +21,14 @@ from metaeval.corpus.pair_table import INCOMPLETE, WHOLE
 from metaeval.errors import UserError
 from metaeval.report.markdown import escape
 from metaeval.report.ranking_measures import LEVELS
-from metaeval.report.result import FULL_SUPPORT, Column, Result, Value
+from metaeval.report.result import FULL_SUPPORT, Column, Result
 from metaeval.report.table import UNDEFINED, format_value, plain
 from metaeval.runs.evaluation import evaluate, find_protocols
 from metaeval.runs.prepared_run import Job, load_corpus, prepare
 from metaeval.runs.score_columns import AlignedColumn, trivial_columns
 from metaeval.scoring.controls import GOLD_CONTROLS, OVERLAP
 from metaeval.stats.agreement import krippendorff_alpha
+from metaeval.stats.estimate import Estimate
 
 _DOCS = """# What the data sets' labels mean
 
@@ -128,7 +129,7 @@ def _informative(result: Result) -> Iterator[tuple[str, str]]:
             yield row.metric, ", ".join(told)
 
 
-def _off(value: Value, lowest: float) -> bool:
+def _off(value: Estimate, lowest: float) -> bool:
     return value.low is not None and value.high is not None and (value.low > 0.5 or value.high < lowest)
 
 

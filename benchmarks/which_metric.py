@@ -13,10 +13,11 @@ from pathlib import Path
 from benchmarks.reference import KEPT
 from benchmarks.reference.results import METRICS, OFFLINE, PUBLISHED, kept_results
 from metaeval.report.ranking_measures import Headline, above_every_control, best_control, listed, top
-from metaeval.report.result import Column, Result, Row, Value
+from metaeval.report.result import Column, Result, Row
 from metaeval.report.table import format_value
 from metaeval.runs.evaluation import PublishedPaper, published_files, read_published
 from metaeval.scoring.controls import GOLD_CONTROLS
+from metaeval.stats.estimate import Estimate
 
 FEW = 30
 """Effective groups below which an interval may hold the true value less often than it says."""
@@ -136,8 +137,8 @@ def _metrics(result: Result) -> list[Row]:
     return [row for row in result.rows if row.kind == "metric"]
 
 
-def _value(row: Row, measure: str) -> Value:
-    return row.values.get(measure, Value(value=None))
+def _value(row: Row, measure: str) -> Estimate:
+    return row.values.get(measure, Estimate(None))
 
 
 def _summary(results: Mapping[str, Mapping[str, Result]]) -> str:

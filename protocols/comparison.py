@@ -9,33 +9,17 @@ import numpy as np
 
 from metaeval.stats.arrays import Bools, Floats, Ints, distinct
 from metaeval.stats.influence import Influence, minus_known, t_test
-from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, studentised_interval
+from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, studentised
 from metaeval.stats.resampling import bootstrap, percentile_interval
 from metaeval.stats.significance import bootstrap_p
-from protocols.contract import Influences, Judgements, Outcome, Protocol, Replicates, Resampling
+from protocols.contract import Estimate, Influences, Judgements, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import jackknifed
 
 Tested = tuple[Judgements, Outcome]
 """The judgements of a metric or a control, and its protocol's outcome on them."""
 
 NOT_BOTH = "no rows that both metrics scored"
-
-
-@dataclass(frozen=True)
-class Difference:
-    """One measure of one metric less that of the other. rows: the number of rows that both scored.
-
-    value: None where undefined. low, high: the interval of the difference, by the method of `Resampling`; None without
-    one. note: why value or interval is missing. p: two-sided; None where undefined, not tested, or where the interval
-    is withheld.
-    """
-
-    rows: int
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    note: str = ""
+UNDEFINED = "undefined for one of the two"
 
 
 def compare(
@@ -46,8 +30,10 @@ def compare(
     permutations: int,
     options: Mapping[str, str],
     keys: Collection[str],
-) -> dict[str, Difference]:
+) -> dict[str, Estimate]:
     """Return the difference of two metrics (first less other) by measure of `keys`, which have no influence values.
+
+    `n` is the number of rows that both scored, and p is two-sided, None where the interval is withheld.
 
     tested: the two metrics' scores on the same rows. outcomes: results of the protocol's `evaluate` for each, which are
     used again when both scored the same rows.
@@ -60,7 +46,7 @@ def compare(
     both = both_scored(first, other)
     count = int(both.sum())
     if not count:
-        return {key: Difference(0, None, note=NOT_BOTH) for key in keys}
+        return {key: Estimate(None, n=0, note=NOT_BOTH) for key in keys}
     codes = distinct(first.group)
     pair = compared_by(protocol, first, both, options), compared_by(protocol, other, both, options)
     if (np.isnan(first.score) ^ np.isnan(other.score)).any():
@@ -81,31 +67,25 @@ def compare(
     # Rows of a measure may come from one group where those of others do not.
     lone = {key for outcome in outcomes for key, estimate in outcome.estimates.items() if estimate.note == ONE_GROUP}
     alone = distinct(first.group[both]).size < 2
-    differences: dict[str, Difference] = {}
+    differences: dict[str, Estimate] = {}
     for key in keys:
-        value, interval, note = mine[key] - theirs[key], None, ""
+        value = mine[key] - theirs[key]
         if np.isnan(value):
-            differences[key] = Difference(count, None, note="undefined for one of the two")
-            continue
-        if alone or key in lone:
-            note = ONE_GROUP if resampling.n else ""
-        elif key in resampled:
-            interval, note = _percentiles(drawn[0][key] - drawn[1][key], resampling.level)
-        elif resampling.n:
-            note = LOST_WITHOUT_A_GROUP
-        p = _exchange_p(exchanges[key]) if key in exchanges and key in resampled else np.nan
-        differences[key] = _difference(count, value, interval, p, note)
+            differences[key] = Estimate(None, n=count, note=UNDEFINED)
+        elif alone or key in lone:
+            differences[key] = Estimate(value, n=count, note=ONE_GROUP if resampling.n else "")
+        elif key not in resampled:
+            differences[key] = Estimate(value, n=count, note=LOST_WITHOUT_A_GROUP if resampling.n else "")
+        else:
+            apart = (drawn[0][key] - drawn[1][key])[1:]
+            low, high = percentile_interval(apart, resampling.level) or (None, None)
+            lost = int(np.isnan(apart).sum())
+            note = f"interval leaves out {lost} of {apart.size} resamples, undefined there" if lost else ""
+            if low is None:
+                note = f"no interval: undefined in {lost} of {apart.size} resamples"
+            p = _exchange_p(exchanges[key]) if key in exchanges else np.nan
+            differences[key] = _with_p(Estimate(value, low, high, n=count, note=note), p)
     return differences
-
-
-def _percentiles(values: Floats, level: float) -> tuple[tuple[float, float] | None, str]:
-    """Return the percentile interval or None, and why there is none or what it leaves out; values: (1 + B,)."""
-    resampled = values[1:]
-    lost = int(np.isnan(resampled).sum())
-    interval = percentile_interval(resampled, level)
-    if interval is None:
-        return None, f"no interval: undefined in {lost} of {resampled.size} resamples"
-    return interval, f"interval leaves out {lost} of {resampled.size} resamples, undefined there" if lost else ""
 
 
 def _exchange_p(differences: Floats) -> float:
@@ -203,7 +183,7 @@ def tested_against(
     against: Mapping[str, Mapping[str, Tested | None]],
     keys: Collection[str],
     resamples: int,
-) -> dict[tuple[str, str], dict[str, Difference]]:
+) -> dict[tuple[str, str], dict[str, Estimate]]:
     """Return the differences of metrics from other metrics or controls, by (name, other's name) and measure.
 
     They are over the rows that both scored; pairs without such rows are left out. against: by a metric's name, what it
@@ -231,7 +211,7 @@ def tested_against(
             kept[place] = moved, resampled_of(protocol, used, codes, more, options)
         return kept[place]
 
-    differences: dict[tuple[str, str], dict[str, Difference]] = {}
+    differences: dict[tuple[str, str], dict[str, Estimate]] = {}
     for name, controls in against.items():
         metric = metrics[name]
         rows = metric[0]
@@ -256,10 +236,16 @@ def tested_against(
                 apart = {key: influence for key in keys if (influence := minus(influences.get(key), theirs.get(key)))}
                 by_draw = {key: difference - beside[key] for key, difference in mine.items() if key in beside}
             count = int(both.sum())
-            differences[name, other] = {key: _tested(less_, count, resampling) for key, less_ in apart.items()}
-            differences[name, other] |= {
-                key: _tested_by_draw(by_draw[key], count, resampling) for key in keys if key in by_draw
+            tests = {
+                key: _with_p(studentised(less_.value, less_, less_.groups, resampling), t_test(less_))
+                for key, less_ in apart.items()
             }
+            for key in [key for key in keys if key in by_draw]:
+                value = float(by_draw[key][0])
+                low, high = percentile_interval(by_draw[key][1:], resampling.level) or (None, None)
+                difference = Estimate(None, note=UNDEFINED) if np.isnan(value) else Estimate(value, low, high)
+                tests[key] = _with_p(difference, bootstrap_p(by_draw[key]))
+            differences[name, other] = {key: replace(test, n=count) for key, test in tests.items()}
     return differences
 
 
@@ -269,22 +255,7 @@ def _less(values: Floats, expected: Expected) -> Floats:
     return np.asarray(values - expected.value - np.where(np.arange(values.size) > 0, error, 0.0))
 
 
-def _tested_by_draw(apart: Floats, rows: int, resampling: Resampling) -> Difference:
-    """Return the difference with percentile interval and p, from its values (1 + R,) on the input and R resamples."""
-    if np.isnan(apart[0]):
-        return Difference(rows, None, note="undefined for one of the two")
-    interval = percentile_interval(apart[1:], resampling.level)
-    return _difference(rows, float(apart[0]), interval, bootstrap_p(apart), "")
-
-
-def _tested(apart: Influence, rows: int, resampling: Resampling) -> Difference:
-    """Return the difference with Student's interval and p, from its influence values. rows: number of rows."""
-    interval, note, _ = studentised_interval(apart, apart.groups, resampling)
-    return _difference(rows, apart.value, interval, t_test(apart), note)
-
-
-def _difference(rows: int, value: float, interval: tuple[float, float] | None, p: float, note: str) -> Difference:
-    """Return a difference. Where its interval is withheld, for the reason `note`, the test is too."""
-    low, high = interval or (None, None)
-    withheld = np.isnan(p) or (interval is None and note)
-    return Difference(rows, value, low, high, None if withheld else p, note)
+def _with_p(difference: Estimate, p: float) -> Estimate:
+    """Return a difference with its p. Where its interval is withheld, for the reason in its note, the test is too."""
+    withheld = np.isnan(p) or (difference.low is None and difference.note)
+    return difference if withheld else replace(difference, p=p)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.stats.estimate import Estimate as Estimate
 from metaeval.stats.influence import Influence
 from metaeval.stats.intervals import Resampling as Resampling
 from metaeval.stats.resampling import Draws
@@ -67,27 +68,6 @@ class Judgements:
             name: column[keep] for name, column in vars(self).items() if isinstance(column, np.ndarray)
         }
         return replace(self, **columns)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """The estimate of one measure: value, interval and bounds. `value` is None if undefined, and `note` says why.
-
-    low, high: the interval's ends; None without an interval, and if one was asked for, `note` says why.
-    ties: (worst, best) value over all orders of tied scores, for rank measures that depend on them.
-    bounds: (worst, best) value that the unscored pairs could have led to; None when every pair has a score.
-    ceiling: the highest value of these scores in any arrangement, for measures whose maximum ties keep below 1.
-    effective: effective groups behind the interval, where it comes from a standard error.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    ties: tuple[float, float] | None = None
-    bounds: tuple[float, float] | None = None
-    ceiling: float | None = None
-    note: str = ""
-    effective: float | None = None
 
 
 @dataclass(frozen=True)

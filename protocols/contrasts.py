@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from metaeval.stats.intervals import studentised_interval
+from metaeval.stats.intervals import studentised
 from protocols.comparison import both_scored, compared_by, influence_of, minus
 from protocols.contract import Influences, Judgements, Protocol, Resampling
 
@@ -65,7 +65,7 @@ def contrasts(
         for key in keys:
             apart = minus(mine.get(key), theirs.get(key))
             error = apart.standard_error if apart and apart.standard_error > 0 else None
-            ends = studentised_interval(apart, codes.size, wide)[0]
+            ends = studentised(apart.value, apart, codes.size, wide).interval if apart else None
             within = (-margin < ends[0] and ends[1] < margin, max(map(abs, ends))) if ends else (None, None)
             by_place[key, *pair] = Contrast(key, *pair, error, codes.size, *within)
     in_order = product(keys, combinations(metrics, 2))

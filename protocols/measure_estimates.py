@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metaeval.stats.arrays import Ints, distinct, numbered
 from metaeval.stats.influence import Ends, Influence, of_left_out
-from metaeval.stats.intervals import Resampling, studentised_interval
+from metaeval.stats.intervals import Resampling, studentised
 from metaeval.stats.resampling import Draws, bootstrap, jackknife
 from metaeval.stats.ties import float32_collapse
 from protocols.contract import Estimate, Influences, Judgements, Outcome, Replicates
@@ -117,11 +117,11 @@ def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, 
 
 def estimate(value: float, influence: Influence | None, quality: Qualities, resampling: Resampling) -> Estimate:
     """Return a measure's estimate: its value, NaN where undefined, with its interval from the groups' influence."""
+    worst, best = quality.bounds or (None, None)
     if np.isnan(value):
-        return Estimate(None, bounds=quality.bounds, note=quality.undefined)
-    interval, note, effective = studentised_interval(influence, quality.groups, resampling)
-    low, high = interval or (None, None)
-    return Estimate(value, low, high, quality.ties, quality.bounds, quality.ceiling, note, effective)
+        return Estimate(None, worst=worst, best=best, note=quality.undefined)
+    known = studentised(value, influence, quality.groups, resampling)
+    return replace(known, worst=worst, best=best, ties=quality.ties, ceiling=quality.ceiling)
 
 
 def pair_of_bounds(first: float, other: float) -> tuple[float, float] | None:

@@ -11,13 +11,12 @@ import numpy as np
 from metaeval.stats import systems as stats
 from metaeval.stats.arrays import Floats, Ints, scaled
 from metaeval.stats.influence import Influence
-from metaeval.stats.intervals import studentised_interval
+from metaeval.stats.intervals import studentised
 from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate, swaps
 from metaeval.stats.systems import COEFFICIENTS
 from metaeval.stats.ties import midranks
 from protocols.contract import (
-    Estimate,
     Influences,
     Judgements,
     Measure,
@@ -96,10 +95,10 @@ def _disattenuated(result: Outcome, used: Judgements, n_groups: int, resampling:
     counts = np.bincount(group, minlength=n_groups)
     # Close to 1, where the scale of the interval ends, it is that of the widest value below.
     moved = Influence(min(limit.value, stats.MOST_CERTAIN), limit.parts[None], counts[None], (-1.0, 1.0))
-    ends, note, effective = studentised_interval(moved, int(np.count_nonzero(counts)), resampling)
-    low, high = (min(ends[0], limit.value), max(ends[1], limit.value)) if ends else (None, None)
-    estimate = Estimate(limit.value, low, high, note=note, effective=effective)
-    known = f"{limit.value:.3f}" + (f" ({low:.3f} to {high:.3f})" if ends else "")
+    estimate, known = studentised(limit.value, moved, int(np.count_nonzero(counts)), resampling), f"{limit.value:.3f}"
+    if ends := estimate.interval:
+        low, high = min(ends[0], limit.value), max(ends[1], limit.value)
+        estimate, known = replace(estimate, low=low, high=high), f"{known} ({low:.3f} to {high:.3f})"
     notes = (AT_SO_MANY.format(f"{group.size:,}", known, *limit.reliability), *notes)
     estimates = {**result.estimates, LIMIT: estimate}
     return replace(result, estimates=estimates, notes=notes, warnings=(*result.warnings, *warnings))

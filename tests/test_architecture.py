@@ -42,7 +42,7 @@ ROOMS = {
     "corpus": f"corpus column_arrays display_text {READS} {TABLES}",
     "scoring": f"scoring column_arrays corpus sqlite_store display_text {READS} {TABLES}",
     "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences corpus.languages llm errors parsing",
-    "report": f"report stats.ranking stats.arrays display_text {READS}",
+    "report": f"report stats.ranking stats.arrays stats.estimate display_text {READS}",
     "config_files": f"registry {READS}",
     "setting_types": "registry errors",
     "config": f"setting_types config_files declared registry corpus {READS} {TABLES}",

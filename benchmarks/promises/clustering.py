@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.promises.cells import Cell, Goal
 from benchmarks.promises.intervals import label_of
 from metaeval.stats.influence import t_test
-from metaeval.stats.intervals import DEFAULT, studentised_interval
+from metaeval.stats.intervals import DEFAULT, studentised
 from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation
 from protocols.comparison import influence_of, minus
@@ -75,7 +75,7 @@ def coverage(articles: int, systems: int, spread: float, by_system: bool, rng: n
         tested = [key for key in keys if key in TESTED]
         theirs = influence_of(protocol, first.with_score(other), np.arange(articles), {}, tested) if tested else {}
         for key, influence in mine.items():
-            interval, _, _ = studentised_interval(influence, articles, DEFAULT)
+            interval = studentised(influence.value, influence, articles, DEFAULT).interval
             held = interval is not None and interval[0] <= true_values(spread)[key] <= interval[1]
             quantities[f"{label_of(key)}: coverage"] = float(held) if interval else np.nan
             if key in TESTED and (apart := minus(influence, theirs[key])):

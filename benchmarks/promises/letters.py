@@ -14,9 +14,10 @@ from benchmarks.promises.processes import metrics_of_one_value
 from metaeval.config import ComparisonConfig
 from metaeval.report.findings import findings
 from metaeval.report.ranking_measures import differs
-from metaeval.report.result import Data, Interval, Result, Row, Value
+from metaeval.report.result import Data, Interval, Result, Row
 from metaeval.runs.evaluation import column_of, declarations_of
 from metaeval.runs.significance import marked, significance
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import DEFAULT, Resampling
 from protocols.classification import PROTOCOL
 from protocols.contract import Judgements
@@ -57,7 +58,7 @@ def table_of(
 
 
 def _row(name: str, kind: Literal["metric", "control"], values: Mapping[str, float | None]) -> Row:
-    of_keys = {key: Value(value=value) for key, value in values.items()}
+    of_keys = {key: Estimate(value) for key, value in values.items()}
     return Row(metric=name, kind=kind, values=of_keys, total=1, scored=1, unscored=0, signature="-")
 
 

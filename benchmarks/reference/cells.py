@@ -23,7 +23,7 @@ from metaeval.errors import UserError
 from metaeval.files import csv_text, write_text
 from metaeval.parsing import read_yaml
 from metaeval.report.ranking_measures import Headline, above_every_control, top
-from metaeval.report.result import Comparison, Result, Row, Value
+from metaeval.report.result import Comparison, Result, Row
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, kind_of_data, prepare, prepare_ratings
 from metaeval.runs.run import EvaluatedRun, evaluate_columns
@@ -33,6 +33,7 @@ from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.scoring.engine import settled_metric
 from metaeval.scoring.score_files import align, read_scores
 from metaeval.signature import versions
+from metaeval.stats.estimate import Estimate
 
 PrintedCell = Mapping[str, str]
 """A row of `cells.csv` or `tests.csv`, by heading; blank where nothing is known."""
@@ -186,7 +187,7 @@ def _measured(
     frame = source.frame(next(iter(run.protocols.values())))
     scores = {column.name: column.score[frame.numbers] for column in run.columns}
     for row in whole.rows:
-        value = row.values.get(measure, Value(value=None))
+        value = row.values.get(measure, Estimate(None))
         if value.value is None or row.metric in GOLD_CONTROLS:
             continue
         fields: dict[str, object] = {

@@ -16,8 +16,8 @@ from metaeval.errors import UserError
 from metaeval.files import write_text
 from metaeval.parsing import read_json
 from metaeval.report.data_frame import Recorded
-from metaeval.report.result import Value
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, grouped
+from metaeval.stats.estimate import Estimate
 
 Specification = tuple[tuple[str, str], ...]
 
@@ -281,7 +281,7 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
     }
 
 
-def value_under(estimate: Value | None, policy: str) -> float | None:
+def value_under(estimate: Estimate | None, policy: str) -> float | None:
     """Return the value in the worst or best order of tied scores, or ("expected", "") over all; None if undefined."""
     if estimate is None or policy in ("", "expected") or estimate.ties is None:
         return None if estimate is None else estimate.value

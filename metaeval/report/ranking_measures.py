@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from metaeval.report.result import Column, Comparison, Result, Row, Value
+from metaeval.report.result import Column, Comparison, Result, Row
 from metaeval.report.table import format_value, plain, short, value_of
+from metaeval.stats.estimate import Estimate
 
 LEVELS = ("full", "partial", "none")
 
@@ -62,7 +63,7 @@ class Headline(NamedTuple):
         """The measure's name."""
         return plain(self.column.label)
 
-    def value(self, row: Row) -> Value:
+    def value(self, row: Row) -> Estimate:
         """Return the row's value."""
         return value_of(row, self.column)
 

@@ -10,13 +10,15 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     TypeAdapter,
     ValidationError,
     model_validator,
@@ -26,6 +28,7 @@ from metaeval.errors import UserError
 from metaeval.files import write_text
 from metaeval.parsing import read_json
 from metaeval.report.data_frame import frame
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.ranking import letters, rank_intervals
 
 SCHEMA = "metaeval-result/3"
@@ -41,25 +44,28 @@ class _ResultModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Value(_ResultModel):
-    """The value of a cell, raw, with its interval and further facts (see `protocols.contract.Estimate`).
+_IN_FILES = ("value", "low", "high", "ties", "bounds", "ceiling", "published", "note", "effective")
+"""The fields of a cell in a result file; `bounds` are the worst and the best value of its `Estimate`."""
 
-    ties, bounds: (worst, best) value over the orders of tied scores, and over the scores that unscored rows could have.
-    ceiling: the highest value that these scores could reach given their ties and those of the gold, if any.
-    published: what the data set's or the base paper's authors report for the same metric, on the same data or on
-    others (`Result.published_elsewhere`).
-    effective: effective groups behind the interval, where it comes from a standard error.
-    """
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    ties: tuple[float, float] | None = None
-    bounds: tuple[float, float] | None = None
-    ceiling: float | None = None
-    published: float | None = None
-    note: str = ""
-    effective: float | None = None
+def _of_file(cell: Any) -> Any:
+    """Return a cell of a file under the names of `Estimate`'s fields; what is wrong in it is left to pydantic."""
+    if not isinstance(cell, dict):
+        return cell
+    # Pydantic takes the lists of strict JSON for tuples only where it parses the text itself.
+    cell = {name: tuple(part) if isinstance(part, list) else part for name, part in cell.items()}
+    match cell:
+        case {"bounds": None | (_, _) as bounds, **rest}:
+            return rest | dict(zip(("worst", "best"), bounds or (), strict=False))
+    return cell
+
+
+Cell = Annotated[
+    Estimate,
+    BeforeValidator(_of_file),
+    PlainSerializer(lambda estimate: {name: getattr(estimate, name) for name in _IN_FILES}),
+]
+"""The value of a metric under a measure, as a result file holds it."""
 
 
 class Column(_ResultModel):
@@ -94,7 +100,7 @@ class Row(_ResultModel):
     metric: str
     kind: Literal["metric", "control"]
     control: str = ""
-    values: dict[str, Value]
+    values: dict[str, Cell]
     total: int
     scored: int
     unscored: int
@@ -326,7 +332,7 @@ def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:
             value, perfect = row.values[key], result.perfect.values.get(key, {}) if result.perfect else {}
             fields = (
                 *(result.protocol, data.name, data.split, result.unit, row.metric, row.kind, key),
-                *(value.value, value.low, value.high, *(value.ties or nothing), *(value.bounds or nothing)),
+                *(*value.ends, *(value.ties or nothing), *(value.bounds or nothing)),
                 *(value.ceiling, *map(perfect.get, (FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE))),
                 *(value.published, row.letters.get(key), *row.ranks.get(key, nothing), value.note),
                 *(row.scored, row.unscored, sum(row.excluded.values()), row.total, row.signature),

@@ -16,7 +16,8 @@ from pydantic import ConfigDict
 from metaeval.display_text import Ends, Items, Shown, Texts, Words, count
 from metaeval.files import sha256_json
 from metaeval.report.data_frame import Recorded
-from metaeval.report.result import Column, Data, Row, Value
+from metaeval.report.result import Column, Data, Row
+from metaeval.stats.estimate import Estimate
 
 Rank = Literal["best", "second", ""]
 Scalar = bool | int | float | str | None
@@ -177,10 +178,10 @@ READING = frozenset(
 """Labels of the footer's notes on what is missing and what cells mean; others say how the numbers were made."""
 
 UNDEFINED = "–"
-_MISSING = Value(value=None, note="not computed")
+_MISSING = Estimate(None, note="not computed")
 
 
-def value_of(row: Row, column: Column) -> Value:
+def value_of(row: Row, column: Column) -> Estimate:
     """Return the row's value in a column; an undefined one when the result does not hold it."""
     return row.values.get(column.key, _MISSING)
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from metaeval.display_text import Shown, count
 from metaeval.report.ranking_measures import LEVELS, Headline, listed, metrics_of, pairs_of
-from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Unit, Value
+from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Unit
 from metaeval.report.table import Block, Note, format_p, format_value, grouped, place_of, plain, share, short, value_of
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.ranking import LETTERS
 
 LEVEL, TIED, UNSCORED = "†", "‡", "§"
@@ -20,15 +21,15 @@ _RUN = 4  # letters that are shortened to the first and the last
 _NAMED = 3  # of more metrics with the same row counts, "all others" stands in place of the names
 
 
-def numbers(values: Iterable[Value]) -> dict[str, str]:
+def numbers(values: Iterable[Estimate]) -> dict[str, str]:
     """Return a footnote number for each distinct reason, in reading order; cells with the same reason share it."""
     reasons = dict.fromkeys(filter(None, map(reason_of, values)))
     return {reason: str(number) for number, reason in enumerate(reasons, start=1)}
 
 
-def reason_of(value: Value | Comparison) -> str:
+def reason_of(value: Estimate | Comparison) -> str:
     """Return why a value or a test is undefined, or what its protocol notes about it; empty for a plain value."""
-    undefined = (value.value if isinstance(value, Value) else value.holm) is None
+    undefined = (value.value if isinstance(value, Estimate) else value.holm) is None
     return plain(value.note) or ("undefined, no reason recorded" if undefined else "")
 
 
@@ -54,7 +55,7 @@ def marks(shown: Headline, row: Row, reasons: Mapping[str, str]) -> tuple[str, .
     return tuple(mark for mark, holds in conditions if mark and holds)
 
 
-def _moves(value: Value, ends: tuple[float, float] | None, column: Column) -> bool:
+def _moves(value: Estimate, ends: tuple[float, float] | None, column: Column) -> bool:
     """Return whether the ends of a span are printed differently from the value."""
     return ends is not None and any(format_value(end, column) != format_value(value.value, column) for end in ends)
 
@@ -109,7 +110,7 @@ def asides(row: Row, column: Column) -> tuple[str, ...]:
     return tuple(filter(None, (_ceiling(value, column), published)))
 
 
-def _ceiling(value: Value, column: Column) -> str:
+def _ceiling(value: Estimate, column: Column) -> str:
     if value.value is None or value.ceiling is None:
         return ""
     ceiling = format_value(value.ceiling, column)

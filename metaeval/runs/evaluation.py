@@ -302,10 +302,7 @@ def _row(
         metric=column.name,
         kind=column.kind,
         control=group_of(column.name) if column.kind == "control" or column.is_control else "",
-        values={
-            key: results.Value(**vars(estimate), published=values.get(key))
-            for key, estimate in outcome.estimates.items()
-        },
+        values={key: replace(estimate, published=values.get(key)) for key, estimate in outcome.estimates.items()},
         total=outcome.total + sum(frame.excluded.values()),
         scored=outcome.scored,
         unscored=outcome.unscored,

@@ -21,8 +21,8 @@ from metaeval.report.result import Comparison, Result, Row, Significance, placed
 from metaeval.report.table import known
 from metaeval.stats.arrays import Floats
 from metaeval.stats.significance import holm, holm_against
-from protocols.comparison import Difference, Tested, compare, tested_against
-from protocols.contract import Protocol, Resampling
+from protocols.comparison import Tested, compare, tested_against
+from protocols.contract import Estimate, Protocol, Resampling
 
 
 def significance(
@@ -86,9 +86,11 @@ def significance(
     return adjusted([table], None if settings.family == "table" else lambda test: test.measure)[0]
 
 
-def _comparison(key: str, pair: tuple[str, str], difference: Difference) -> Comparison:
-    copied = {name: getattr(difference, name) for name in ("rows", "low", "high", "p", "note")}
-    return Comparison(measure=key, one=pair[0], other=pair[1], difference=difference.value, **copied)
+def _comparison(key: str, pair: tuple[str, str], difference: Estimate) -> Comparison:
+    known = {name: getattr(difference, name) for name in ("low", "high", "p", "note")}
+    return Comparison(
+        measure=key, one=pair[0], other=pair[1], rows=difference.n or 0, difference=difference.value, **known
+    )
 
 
 def as_one_family(tables: Sequence[Result]) -> list[Result]:

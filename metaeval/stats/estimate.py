@@ -29,6 +29,8 @@ class Estimate:
         The worst and the best value over all orders of tied scores, for measures that depend on them.
     ceiling : float, optional
         The highest value of these scores in any arrangement, for measures whose maximum ties keep below 1.
+    published : float, optional
+        What a paper reports in its place.
     """
 
     value: float | None
@@ -42,11 +44,22 @@ class Estimate:
     effective: float | None = None
     ties: tuple[float, float] | None = None
     ceiling: float | None = None
+    published: float | None = None
 
     @property
     def ends(self) -> tuple[float | None, float | None, float | None]:
         """Return (value, low, high)."""
         return self.value, self.low, self.high
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return (low, high); None without an interval."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Return (worst, best); None where there are none."""
+        return None if self.worst is None or self.best is None else (self.worst, self.best)
 
     def record(self, name: str) -> dict[str, float | None]:
         """Return the fields NAME, NAME_low and NAME_high of a record."""

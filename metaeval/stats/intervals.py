@@ -50,29 +50,29 @@ def intervals(
     sampled = resampling.n > 0 and held > 1
     estimates = []
     for values in np.atleast_2d(run(jackknife(rows.size) if sampled else bootstrap(rows.size, 0, 0))):
-        if np.isnan(values[0]):
-            estimates.append(Estimate(None))
-            continue
         influence = of_left_out(values, rows, ends) if sampled else None
-        interval, note, effective = studentised_interval(influence, held, resampling)
-        low, high = interval or (None, None)
-        estimates.append(Estimate(float(values[0]), low, high, note=note, effective=effective))
+        estimates.append(studentised(float(values[0]), influence, held, resampling))
     return estimates
 
 
-def studentised_interval(
-    influence: Influence | None, groups: int, resampling: Resampling
-) -> tuple[tuple[float, float] | None, str, float | None]:
-    """Return the interval (low, high) or None, a note on why there is none, and effective groups. groups: with rows."""
+def studentised(value: float, influence: Influence | None, groups: int, resampling: Resampling) -> Estimate:
+    """Return a measure's value (NaN: undefined) with its interval, or the reason why there is none.
+
+    groups: number of groups with rows of the measure.
+    """
+    if np.isnan(value):
+        return Estimate(None)
     if not resampling.n:
-        return None, "", None
+        return Estimate(value)
     if groups < 2:
-        return None, ONE_GROUP, None
+        return Estimate(value, note=ONE_GROUP)
     if influence is None:
-        return None, LOST_WITHOUT_A_GROUP, None
+        return Estimate(value, note=LOST_WITHOUT_A_GROUP)
     if np.isnan(influence.standard_error):
-        return None, ONE_GROUP_OF_LEVEL, None
+        return Estimate(value, note=ONE_GROUP_OF_LEVEL)
     effective = influence.effective_groups
     if effective < resampling.fewest:
-        return None, f"no interval: fewer than {resampling.fewest:g} effective groups", effective
-    return t_interval(influence, resampling.level), "", effective
+        note = f"no interval: fewer than {resampling.fewest:g} effective groups"
+        return Estimate(value, note=note, effective=effective)
+    low, high = t_interval(influence, resampling.level) or (None, None)
+    return Estimate(value, low, high, effective=effective)

@@ -14,8 +14,8 @@ from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score, roc_auc_sco
 
 from metaeval.stats.influence import Influence, minus_known, t_test
 from protocols import classification, comparison, correlation, decision, preference, retrieval
-from protocols.comparison import CHANCE_DRAWS, NOT_BOTH, Difference, Expected, chance, compare
-from protocols.contract import Judgements, Protocol, Resampling
+from protocols.comparison import CHANCE_DRAWS, NOT_BOTH, Expected, chance, compare
+from protocols.contract import Estimate, Judgements, Protocol, Resampling
 
 Floats = NDArray[np.float64]
 Official = Callable[[Judgements], float]
@@ -96,7 +96,7 @@ def two(seed: int = 0, n_groups: int = 20, noise: tuple[float, float] = (1.0, 1.
     return Judgements(gold, one, pool // 2, pool), Judgements(gold, other, pool // 2, pool)
 
 
-def held(key: str, one: Judgements, other: Judgements, resampling: Resampling = RESAMPLING) -> Difference:
+def held(key: str, one: Judgements, other: Judgements, resampling: Resampling = RESAMPLING) -> Estimate:
     """The difference as a table has it: tested by t, or with a note that says why there is no test."""
     protocol = MEASURES[key][0] if key in MEASURES else classification.PROTOCOL
     outcomes = protocol.evaluate(one, resampling, {}), protocol.evaluate(other, resampling, {})
@@ -132,7 +132,7 @@ def test_the_difference_is_that_of_the_rows_that_both_scored(key: str, missing: 
     value, _ = written_out(key, one, other)
     found = held(key, one, other)
     assert found.value == pytest.approx(value, abs=1e-12)
-    assert found.rows == (~np.isnan(one.score) & ~np.isnan(other.score)).sum()
+    assert found.n == (~np.isnan(one.score) & ~np.isnan(other.score)).sum()
     assert found.low is not None
     assert found.high is not None
     assert found.p is not None
@@ -161,7 +161,8 @@ def test_p_is_that_of_the_jackknife_over_groups(key: str, groups: str) -> None:
 @every_measure
 def test_identical_metrics(key: str) -> None:
     one, _ = two()
-    assert held(key, one, one) == Difference(160, 0.0, 0.0, 0.0, p=1.0)
+    found = held(key, one, one)
+    assert (found.ends, found.n, found.p, found.note) == ((0.0, 0.0, 0.0), 160, 1.0, "")
 
 
 @every_measure
@@ -211,14 +212,14 @@ def test_no_row_in_common() -> None:
     first = np.arange(160) < 80
     one, other = (rows.with_score(np.where(kept, rows.score, np.nan)) for rows, kept in ((one, first), (other, ~first)))
     for key in MEASURES:
-        assert held(key, one, other) == Difference(0, None, note=NOT_BOTH)
+        assert held(key, one, other) == Estimate(None, n=0, note=NOT_BOTH)
 
 
 @pytest.mark.parametrize("key", ["pearson", "spearman", "kendall"])
 def test_a_constant_metric_has_no_difference(key: str) -> None:
     one, other = two()
     found = held(key, one.with_score(np.full(160, 0.1)), other)
-    assert found == Difference(160, None, note="undefined for one of the two")
+    assert found == Estimate(None, n=160, note="undefined for one of the two")
 
 
 def test_without_resamples_there_is_a_test_and_no_interval() -> None:
@@ -230,7 +231,7 @@ def test_without_resamples_there_is_a_test_and_no_interval() -> None:
 def test_a_control_is_met_with_an_interval_where_the_run_gives_intervals() -> None:
     one, other = two(3)
 
-    def met(**settings: object) -> Difference:
+    def met(**settings: object) -> Estimate:
         resampling = dataclasses.replace(RESAMPLING, **settings)
         tested = [(rows, classification.PROTOCOL.evaluate(rows, resampling, {})) for rows in (one, other)]
         against = {"metric": {"control": tested[1]}}

@@ -70,7 +70,7 @@ def test_concordance_is_bounded_by_what_unscored_rows_can_do() -> None:
     assert estimate.bounds == pytest.approx((1 / 3, 1.0), abs=1e-15)
     # With one scored row nothing is known: no value, and all pairs lost or won.
     alone = classification.evaluate(small([1, 2, 3], [0.1, math.nan, math.nan]), POINT, {}).estimates["concordance"]
-    assert alone == Estimate(None, bounds=(0.0, 1.0), note="one gold level only")
+    assert alone == Estimate(None, worst=0.0, best=1.0, note="one gold level only")
 
 
 @pytest.mark.parametrize("values", [[0, 1], [1, 2, 3, 4, 5]])

@@ -146,7 +146,7 @@ def test_classification_bounds_by_hand() -> None:
     # FULL .9 and one missing, NONE .1 .2: the missing FULL row loses to both or beats both: 2/4 or 4/4.
     # FS-PS and PS-NS have no PARTIAL row, so the mean has no bounds.
     outcome = classification.evaluate(rows([2, 2, 0, 0], [0.9, np.nan, 0.1, 0.2]), POINT, {})
-    assert outcome.estimates["fs_ns"] == Estimate(1.0, bounds=(0.5, 1.0))
+    assert outcome.estimates["fs_ns"] == Estimate(1.0, worst=0.5, best=1.0)
     assert outcome.estimates["overall"].bounds is None
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, Value, placed
+from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Result, Row, Significance, placed
+from metaeval.stats.estimate import Estimate
 
 NASTY = "judge[bold]_3|x%"
 UNDEFINED = "the score is constant"
@@ -58,9 +61,9 @@ def _minilm() -> Row:
         metric="minilm-bertscore",
         kind="metric",
         values={
-            "ndcg5": Value(value=0.7125, low=0.6831, high=0.7419, effective=200),
-            "auc": Value(value=0.91554, low=0.9021, high=0.9288, effective=200),
-            "pearson": Value(value=0.0421, low=-0.0213, high=0.1043, effective=200, ties=(0.04211, 0.04209)),
+            "ndcg5": Estimate(0.7125, low=0.6831, high=0.7419, effective=200.0),
+            "auc": Estimate(0.91554, low=0.9021, high=0.9288, effective=200.0),
+            "pearson": Estimate(0.0421, low=-0.0213, high=0.1043, effective=200.0, ties=(0.04211, 0.04209)),
         },
         total=3849,
         scored=3849,
@@ -76,11 +79,11 @@ def _judge() -> Row:
         metric=NASTY,
         kind="metric",
         values={
-            "ndcg5": Value(
-                value=0.7398, low=0.7012, high=0.7774, effective=200, ties=(0.587, 0.922), bounds=(0.7301, 0.7402)
+            "ndcg5": Estimate(
+                value=0.7398, low=0.7012, high=0.7774, effective=200.0, ties=(0.587, 0.922), worst=0.7301, best=0.7402
             ),
-            "auc": Value(value=0.9155449, low=0.8911, high=0.93, effective=200, bounds=(0.91, 0.92)),
-            "pearson": Value(value=0.5421, low=0.5014, high=0.5832, effective=200),
+            "auc": Estimate(0.9155449, low=0.8911, high=0.93, effective=200.0, worst=0.91, best=0.92),
+            "pearson": Estimate(0.5421, low=0.5014, high=0.5832, effective=200.0),
         },
         total=3849,
         scored=3797,
@@ -94,7 +97,7 @@ def _judge() -> Row:
     )
 
 
-def _control(name: str, **values: Value) -> Row:
+def _control(name: str, **values: Estimate) -> Row:
     row = {"metric": name, "kind": "control", "values": values, "signature": f"control:{name}"}
     return Row.model_validate({**row, "total": 3849, "scored": 3849, "unscored": 0})
 
@@ -102,17 +105,17 @@ def _control(name: str, **values: Value) -> Row:
 CONTROLS = [
     _control(
         "constant",
-        ndcg5=Value(value=0.4444, low=0.4301, high=0.4588, ties=(0.0, 1.0)),
-        auc=Value(value=0.5, low=0.5, high=0.5),
-        pearson=Value(value=None, note=UNDEFINED),
+        ndcg5=Estimate(0.4444, low=0.4301, high=0.4588, ties=(0.0, 1.0)),
+        auc=Estimate(0.5, low=0.5, high=0.5),
+        pearson=Estimate(None, note=UNDEFINED),
     ),
     _control(
         "random",
-        ndcg5=Value(value=0.4419, low=0.41, high=0.7101),
-        auc=Value(value=0.4987, low=0.481, high=0.5166),
-        pearson=Value(value=-0.0001, low=-0.031, high=0.0307),
+        ndcg5=Estimate(0.4419, low=0.41, high=0.7101),
+        auc=Estimate(0.4987, low=0.481, high=0.5166),
+        pearson=Estimate(-0.0001, low=-0.031, high=0.0307),
     ),
-    _control("oracle", **dict.fromkeys(("ndcg5", "auc", "pearson"), Value(value=1.0, low=1.0, high=1.0))),
+    _control("oracle", **dict.fromkeys(("ndcg5", "auc", "pearson"), Estimate(1.0, low=1.0, high=1.0))),
 ]
 
 
@@ -133,7 +136,7 @@ def full(result: Result) -> Result:
 
 
 def _with(row: Row, **of_pearson: float) -> Row:
-    pearson = row.values["pearson"].model_copy(update=of_pearson)
+    pearson = replace(row.values["pearson"], **of_pearson)
     return row.model_copy(update={"values": {**row.values, "pearson": pearson}})
 
 

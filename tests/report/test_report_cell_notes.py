@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from metaeval.report.result import Column, Data, Interval, Result, Row, Value
+from metaeval.report.result import Column, Data, Interval, Result, Row
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
 from metaeval.report.table_notes import asides
@@ -13,7 +13,7 @@ from metaeval.report.table_notes import asides
 PEARSON = Column(key="pearson", label="Pearson r")
 
 
-def _row(value: Value, kind: str = "metric") -> Row:
+def _row(value: Estimate, kind: str = "metric") -> Row:
     return Row(metric="m", kind=kind, values={"pearson": value}, total=1, scored=1, unscored=0, signature="s")
 
 
@@ -21,18 +21,18 @@ def _row(value: Value, kind: str = "metric") -> Row:
     ("value", "expected"),
     [
         # 0.585 / 0.899 = 0.6507
-        (Value(value=0.585, ceiling=0.899), ("65 % of .899",)),
-        (Value(value=0.585, ceiling=0.899, published=0.585), ("65 % of .899", "paper .585")),
-        (Value(value=-0.09, ceiling=0.9), ("-10 % of .900",)),
+        (Estimate(0.585, ceiling=0.899), ("65 % of .899",)),
+        (Estimate(0.585, ceiling=0.899, published=0.585), ("65 % of .899", "paper .585")),
+        (Estimate(-0.09, ceiling=0.9), ("-10 % of .900",)),
         # 0.8984 / 0.8991 = 0.9992 rounds to 100, but 0.898 is not 0.899.
-        (Value(value=0.8984, ceiling=0.8991), ("99 % of .899",)),
-        (Value(value=0.8990, ceiling=0.8991), ("100 % of .899",)),
+        (Estimate(0.8984, ceiling=0.8991), ("99 % of .899",)),
+        (Estimate(0.8990, ceiling=0.8991), ("100 % of .899",)),
         # 0.9996 prints as 1.000: nothing to say.
-        (Value(value=0.5, ceiling=0.9996), ()),
-        (Value(value=0.5, ceiling=1.0), ()),
-        (Value(value=0.0, ceiling=0.0), ()),
-        (Value(value=None, ceiling=0.9, published=0.1, note="constant"), ("paper .100",)),
-        (Value(value=0.5), ()),
+        (Estimate(0.5, ceiling=0.9996), ()),
+        (Estimate(0.5, ceiling=1.0), ()),
+        (Estimate(0.0, ceiling=0.0), ()),
+        (Estimate(None, ceiling=0.9, published=0.1, note="constant"), ("paper .100",)),
+        (Estimate(0.5), ()),
     ],
 )
 def test_an_aside_is_a_share_of_the_ceiling_then_the_published_value(value, expected):
@@ -40,7 +40,7 @@ def test_an_aside_is_a_share_of_the_ceiling_then_the_published_value(value, expe
 
 
 def test_a_control_has_no_aside():
-    assert asides(_row(Value(value=0.5, ceiling=0.9, published=0.5), "control"), PEARSON) == ()
+    assert asides(_row(Estimate(0.5, ceiling=0.9, published=0.5), "control"), PEARSON) == ()
 
 
 def test_the_footer_explains_asides_by_the_first_and_names_perfect_metrics(full):
@@ -69,7 +69,7 @@ def _rating(levels: dict[str, int]) -> Result:
     row = Row(
         metric="m",
         kind="metric",
-        values={"pearson": Value(value=0.5, bounds=(0.4, 0.6))},
+        values={"pearson": Estimate(0.5, worst=0.4, best=0.6)},
         total=3,
         scored=2,
         unscored=1,

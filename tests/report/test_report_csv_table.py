@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.display_text import Shown
-from metaeval.report.result import Value
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
+from metaeval.stats.estimate import Estimate
 
 FORMULA = "=+-@＝＋－＠"
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -56,7 +56,7 @@ def test_undefined_is_empty_and_keeps_its_reason(result):
 )
 def test_text_and_floats_come_back_exactly(result, name, numbers, span):
     value, low, high = numbers
-    cell = Value(value=value, low=low, high=high, ties=span, bounds=span, note=name)
+    cell = Estimate(value, low=low, high=high, ties=span, worst=span and span[0], best=span and span[1], note=name)
     row = result.rows[0].model_copy(update={"metric": name, "values": {"ndcg5": cell}, "signature": name})
     (record,) = _read(table_text(lay_out(result.model_copy(update={"rows": [row]})), "csv"))
     texts = {record[field] for field in ("metric", "note", "signature")}

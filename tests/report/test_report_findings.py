@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings, leading
 from metaeval.report.first_table import ROWS, first_table
 from metaeval.report.ranking_measures import headlines, top
-from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance, Value
+from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance
 from metaeval.report.table import short
 from metaeval.report.terminal import text_of
 from metaeval.runs.evaluation import declarations_of
+from metaeval.stats.estimate import Estimate
 
 AUC = [
     Column(key=key, label=label, scale=100.0, digits=1)
@@ -30,9 +32,9 @@ DECLARATIONS = declarations_of(
 def area(value, half=0.02, **more):
     """A value with an interval of this half width; None: undefined."""
     return (
-        Value(value=None, note="no row is PARTIAL")
+        Estimate(None, note="no row is PARTIAL")
         if value is None
-        else Value(value=value, low=value - half, high=value + half, **more)
+        else Estimate(value, low=value - half, high=value + half, **more)
     )
 
 
@@ -292,7 +294,7 @@ class TestCautions:
         assert cautions(found[1:]) == []
 
     def test_few_effective_groups(self):
-        few = {**A.values, "overall": A.values["overall"].model_copy(update={"effective": 7.9})}
+        few = {**A.values, "overall": replace(A.values["overall"], effective=7.9)}
         (caution,) = cautions([made([A.model_copy(update={"values": few})])])
         assert caution.startswith("Values rest on 7 effective groups: below 30,")
         assert cautions([made([A])]) == []
@@ -313,7 +315,7 @@ class TestCautions:
 
 
 def test_nothing_scored_says_so_and_why():
-    values = {key: Value(value=None, note="no scored pairs") for key in A.values}
+    values = {key: Estimate(None, note="no scored pairs") for key in A.values}
     lost = {"values": values, "scored": 0, "unscored": 100, "statuses": {"error": 100}}
     result = made([A.model_copy(update=lost)])
     assert findings([result], DECLARATIONS) == ["No metric has a value: no scored pairs."]

@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
@@ -72,7 +73,7 @@ def test_every_printed_number_reads_back_to_the_saved_value(tmp_path_factory, re
     path = tmp_path_factory.mktemp("numbers") / "result.json"
     rows = []
     for row, (value, low, high) in zip(result.rows[:2], numbers, strict=True):
-        new = row.values["ndcg5"].model_copy(update={"value": value, "low": low, "high": high})
+        new = replace(row.values["ndcg5"], value=value, low=low, high=high)
         rows.append(row.model_copy(update={"values": dict.fromkeys(row.values, new)}))
     save_result(result.model_copy(update={"rows": rows}), path)
     saved = load_result(path)

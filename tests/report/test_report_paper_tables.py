@@ -16,8 +16,9 @@ from metaeval.report.paper_tables import (
     paper_tables,
     score_table,
 )
-from metaeval.report.result import Column, Value
+from metaeval.report.result import Column
 from metaeval.report.table_files import FORMATS, format_texts, write_table
+from metaeval.stats.estimate import Estimate
 
 LABELS = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall"}
 
@@ -29,14 +30,14 @@ def _correlation(result, name, scores, published=None):
         template.model_copy(
             update={
                 "metric": metric,
-                "values": {key: Value(value=value, published=published) for key in LABELS},
+                "values": {key: Estimate(value, published=published) for key in LABELS},
                 "not_above": {"kendall": ["random"]},
                 "signature": f"data:{name}|metric:{metric}",
             }
         )
         for metric, value in scores.items()
     ]
-    rows.append(control.model_copy(update={"values": {key: Value(value=None, note="constant") for key in LABELS}}))
+    rows.append(control.model_copy(update={"values": {key: Estimate(None, note="constant") for key in LABELS}}))
     return result.model_copy(
         update={
             "protocol": "correlation",
@@ -51,7 +52,7 @@ def _correlation(result, name, scores, published=None):
 def _with_ends(result):
     ends = {"low": 0.0, "high": 0.9}
     rows = [
-        row.model_copy(update={"values": {key: Value(value=value.value, **ends) for key, value in row.values.items()}})
+        row.model_copy(update={"values": {key: Estimate(value.value, **ends) for key, value in row.values.items()}})
         for row in result.rows
         if row.kind == "metric"
     ]

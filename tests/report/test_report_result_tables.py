@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from metaeval.report.result import Column, Result, Value
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table import Cell, Note, Table, format_value, plain, share
+from metaeval.stats.estimate import Estimate
 
 
 def _cells(grid: Table) -> dict[str, tuple[Cell, ...]]:
@@ -19,7 +20,7 @@ def _note(notes: tuple[Note, ...], label: str) -> Note:
     return next(note for note in notes if note.label == label)
 
 
-def _with_values(result: Result, key: str, values: list[Value]) -> Result:
+def _with_values(result: Result, key: str, values: list[Estimate]) -> Result:
     """The result with one column's values replaced, row by row from the top."""
     new = [
         row.model_copy(update={"values": {**row.values, key: value}})
@@ -58,8 +59,8 @@ def test_best_and_second_are_metrics_only_and_ties_in_print_share_the_mark(same_
 @pytest.mark.parametrize(
     ("values", "ranks"),
     [
-        ([Value(value=-0.5), Value(value=-0.25)], ["second", "best"]),  # by value, not by text
-        ([Value(value=None, note="no pool")], ["", ""]),  # a metric alone in its column is not called best
+        ([Estimate(-0.5), Estimate(-0.25)], ["second", "best"]),  # by value, not by text
+        ([Estimate(None, note="no pool")], ["", ""]),  # a metric alone in its column is not called best
     ],
 )
 def test_ranks_of_negative_and_undefined_values(same_rows, values, ranks):
@@ -97,7 +98,7 @@ def test_each_value_of_a_metric_without_some_scores_is_marked(same_rows):
 
 
 def test_the_same_reason_shares_a_number_and_a_new_one_gets_the_next(result):
-    undefined = [Value(value=None, note=note) for note in ("all tied", "the score is constant", "all tied")]
+    undefined = [Estimate(None, note=note) for note in ("all tied", "the score is constant", "all tied")]
     grid = lay_out(_with_values(result, "ndcg5", undefined))
     numbers = {note.text: note.label for note in grid.footnotes if note.label.isascii()}
     assert numbers == {"all tied": "1", "the score is constant": "2"}

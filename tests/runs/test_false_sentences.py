@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from metaeval.report.findings import findings
-from metaeval.report.result import Comparison, Data, Interval, Result, Row, Significance, Value
+from metaeval.report.result import Comparison, Data, Interval, Result, Row, Significance
 from metaeval.runs.evaluation import column_of, declarations_of
 from metaeval.runs.significance import adjusted, marked
 from protocols import classification, comparison
@@ -66,7 +66,7 @@ def table(level: Floats, group: Ints, scores: Floats) -> Result:
     against = {name: {**controls, "random": None} for name in METRICS}
     tests = comparison.tested_against(protocol, {}, RESAMPLING, rows_of, against, KEYS, 1000)
     told = [
-        Comparison(measure=key, one=pair[0], other=pair[1], rows=one.rows, difference=one.value, p=one.p)
+        Comparison(measure=key, one=pair[0], other=pair[1], rows=one.n, difference=one.value, p=one.p)
         for pair, by_key in tests.items()
         for key, one in by_key.items()
     ]
@@ -76,7 +76,7 @@ def table(level: Floats, group: Ints, scores: Floats) -> Result:
         Row(
             metric=name,
             kind="metric" if name in METRICS else "control",
-            values={key: Value(**vars(outcome.estimates[key])) for key in KEYS},
+            values={key: outcome.estimates[key] for key in KEYS},
             total=level.size,
             scored=level.size,
             unscored=0,

@@ -13,6 +13,7 @@ from scipy import stats as scipy_stats
 from metaeval.config import ComparisonConfig
 from metaeval.report import result as results
 from metaeval.runs.significance import adjusted, marked, significance, withheld
+from metaeval.stats.estimate import Estimate
 from protocols import classification, correlation
 from protocols.contract import Judgements, Outcome, Protocol, Resampling
 
@@ -160,8 +161,7 @@ def test_nothing_to_test() -> None:
 def test_letters_separate_what_the_test_separates() -> None:
     given, answer = metrics(correlation.PROTOCOL), found()
     values = {
-        name: {"spearman": results.Value(value=outcome.estimates["spearman"].value)}
-        for name, (_, outcome) in given.items()
+        name: {"spearman": Estimate(value=outcome.estimates["spearman"].value)} for name, (_, outcome) in given.items()
     }
     differ = {(one.one, one.other): one.holm is not None and one.holm <= 0.05 for one in answer.comparisons}
     assert differ == {
@@ -176,7 +176,7 @@ def test_letters_separate_what_the_test_separates() -> None:
 
 
 def row(name: str, value: float | None, kind: Literal["metric", "control"] = "metric") -> results.Row:
-    values = {"spearman": results.Value(value=value)}
+    values = {"spearman": Estimate(value=value)}
     return results.Row(metric=name, kind=kind, values=values, total=9, scored=9, unscored=0, signature="s")
 
 
@@ -236,14 +236,14 @@ def test_a_control_among_the_metrics_has_letters_and_no_rank() -> None:
 
 @pytest.mark.parametrize(
     ("bounds", "difference", "kept"),
-    [(None, 0.2, True), ((0.65, 0.8), 0.2, True), ((0.55, 0.8), 0.2, False), ((0.2, 0.55), -0.1, True)],
+    [((None, None), 0.2, True), ((0.65, 0.8), 0.2, True), ((0.55, 0.8), 0.2, False), ((0.2, 0.55), -0.1, True)],
 )
 def test_what_rows_without_a_score_could_reverse_is_withheld(
-    bounds: tuple[float, float] | None, difference: float, kept: bool
+    bounds: tuple[float | None, float | None], difference: float, kept: bool
 ) -> None:
     # b has .6 on every row; the difference is that on the rows that both scored.
     rows = [row("a", 0.7 if difference > 0 else 0.5), row("b", 0.6), row("words", 0.6, kind="control")]
-    value = rows[0].values["spearman"].model_copy(update={"bounds": bounds})
+    value = replace(rows[0].values["spearman"], worst=bounds[0], best=bounds[1])
     rows[0] = rows[0].model_copy(update={"values": {"spearman": value}})
     tests = [pair("a", "b", difference, 0.01)], [pair("a", "words", difference, 0.01)]
     given = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=tests[0], controls=tests[1])

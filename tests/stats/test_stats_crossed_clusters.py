@@ -8,7 +8,7 @@ import pytest
 from metaeval.stats.arrays import Floats, Ints, group_totals, numbered
 from metaeval.stats.crossed_clusters import CrossedInfluence, crossed_influence
 from metaeval.stats.influence import Influence, minus_known, t_interval, t_test
-from metaeval.stats.intervals import DEFAULT, studentised_interval
+from metaeval.stats.intervals import DEFAULT, studentised
 
 
 def of_mean(values: Floats, code: Ints) -> Influence:
@@ -64,8 +64,8 @@ def test_degrees_of_freedom_are_those_of_the_smaller_effective_number() -> None:
     influence = two_way(values, group, other)
     numbers = [clustering.effective_groups for clustering in influence.clusterings]
     assert influence.effective_groups == min(numbers) < max(numbers)
-    interval, note, effective = studentised_interval(influence, influence.groups, DEFAULT)
-    assert (interval, note, effective) == (t_interval(influence, 0.95), "", min(numbers))
+    found = studentised(influence.value, influence, influence.groups, DEFAULT)
+    assert (found.interval, found.note, found.effective) == (t_interval(influence, 0.95), "", min(numbers))
 
 
 def test_differences_keep_both_clusterings() -> None:

@@ -20,8 +20,9 @@ from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, Tab
 from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, named_protocols
 from metaeval.runs.prepared_run import Frame
 from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
+from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import Influence, resampled
-from metaeval.stats.intervals import studentised_interval
+from metaeval.stats.intervals import studentised
 from metaeval.stats.prediction_powered import wilson
 from metaeval.stats.resampling import bootstrap
 from protocols.comparison import both_scored, minus
@@ -154,10 +155,10 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
     needs_by_difference = [
         needs(difference, power, pilots, *of) for difference, power in zip(true_differences, powers, strict=True)
     ]
-    ends = studentised_interval(influence, influence.groups, panel.resampling)[0] or (None, None)
+    pilot = studentised(influence.value, influence, influence.groups, panel.resampling)
     shared = {
         **{"measure": measure.key, "one": first.name, "other": second.name},
-        **{"pilot_difference": influence.value, "pilot_low": ends[0], "pilot_high": ends[1]},
+        **{"pilot_difference": influence.value, "pilot_low": pilot.low, "pilot_high": pilot.high},
         **{"standard_error": influence.standard_error, "pilot_groups": frame.summary.groups},
     }
     errors = [known(power.error) if math.isfinite(power.error) else None for power in powers]
@@ -175,25 +176,25 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
             for need in row_needs
         ],
         groups=[ColumnGroup("", 1), *(ColumnGroup(f"at {100 * power:g} % power", 2) for power in POWERS)],
-        notes=_notes(panel.config, frame, (influence.value, *ends), column_of(measure), powers, needs_by_difference),
+        notes=_notes(panel.config, frame, pilot, column_of(measure), powers, needs_by_difference),
     )
 
 
 def _notes(
     config: RunConfig,
     frame: Frame,
-    pilot: tuple[float, float | None, float | None],
+    pilot: Estimate,
     column: Column,
     powers: Sequence[Power],
     needs_by_difference: Sequence[Sequence[Need]],
 ) -> list[Note]:
-    """Return the notes below a plan. pilot: the observed difference, with the ends of its interval."""
+    """Return the notes below a plan. pilot: the observed difference."""
     data = frame.summary
-    pilot_cell = cell(*pilot, column, signed=True)
+    pilot_cell = cell(*pilot.ends, column, signed=True)
     size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
     size += [count(data.citations, "citation")] if data.citations else []
     first, difference = powers[0], needs_by_difference[0][0].difference
-    at_ends = [_at(first, difference, abs(end), data.groups) for end in pilot[1:] if end is not None]
+    at_ends = [_at(first, difference, abs(end), data.groups) for end in pilot.interval or ()]
     depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
     sizes = sorted({size for power in powers for size in power.simulated})
     errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]

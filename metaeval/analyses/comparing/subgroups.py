@@ -16,7 +16,7 @@ from metaeval.config import RunConfig
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
-from metaeval.report.result import Column, Interval, Value
+from metaeval.report.result import Column, Interval
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow, plain
 from metaeval.report.table_notes import interval_text, numbers
@@ -24,7 +24,7 @@ from metaeval.runs.evaluation import ProtocolSetup, column_of
 from metaeval.runs.prepared_run import Frame, RatedSet, kind_of_data
 from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
 from metaeval.stats.arrays import Bools
-from protocols.contract import Estimate
+from metaeval.stats.estimate import Estimate
 
 DIVISIONS = ("system", "length", "position")
 DIMENSION = "dimension"
@@ -183,7 +183,7 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
         for name, inside in parts_of(panel, frame, by)
     ]
     records = [record for *_, part_records in parts for record in part_records]
-    reasons = numbers(Value(value=None, note=str(record["note"])) for record in records if record["value"] is None)
+    reasons = numbers(Estimate(None, note=str(record["note"])) for record in records if record["value"] is None)
     rows: list[TableRow] = []
     few = []
     for name, inside, part_records in parts:

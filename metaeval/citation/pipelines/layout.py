@@ -143,7 +143,7 @@ def few_rows(result: Result, names: Collection[str]) -> Result:
     rows = []
     for row in result.rows:
         if row.metric in names if row.kind == "metric" else row.metric not in _YARDSTICKS:
-            values = {key: row.values[key].model_copy(update={"ceiling": None}) for key in keys}
+            values = {key: replace(row.values[key], ceiling=None) for key in keys}
             rows.append(row.model_copy(update={"values": values}))
     ceilings = {key: ceiling for key, ceiling in result.ceilings.items() if key in keys}
     return result.model_copy(update={"rows": rows, "ceilings": ceilings})

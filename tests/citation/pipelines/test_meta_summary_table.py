@@ -9,14 +9,15 @@ from metaeval.citation.pipelines.meta.data_model import MetaCommand
 from metaeval.citation.pipelines.meta.run import META
 from metaeval.citation.pipelines.meta.tables import brief_grids, meta_sheets
 from metaeval.citation.pipelines.run_pipeline import judge, prepare
-from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Value
+from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance
 from metaeval.report.table_notes import significance_note
+from metaeval.stats.estimate import Estimate
 
 COLUMNS = [Column(key=key, label=key.title()) for key in ("pearson", "spearman")]
 
 
 def row(name, kind="metric", letters=None):
-    value = Value(value=0.2, low=0.1, high=0.3, ceiling=0.5)
+    value = Estimate(0.2, low=0.1, high=0.3, ceiling=0.5)
     return Row(
         metric=name,
         kind=kind,

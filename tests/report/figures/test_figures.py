@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -91,7 +92,7 @@ def test_bars_whiskers_and_ties_stand_at_the_values(result):
 
 
 def test_an_undefined_value_has_no_bar(result):
-    undefined = result.rows[0].values["ndcg5"].model_copy(update={"value": None, "low": None, "high": None})
+    undefined = replace(result.rows[0].values["ndcg5"], value=None, low=None, high=None)
     row = result.rows[0].model_copy(update={"values": {"ndcg5": undefined}})
     changed = result.model_copy(update={"rows": [row, result.rows[1]], "columns": result.columns[:1]})
     assert len(measure_bars(changed).axes[0].patches) == 1
