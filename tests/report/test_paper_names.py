@@ -5,7 +5,6 @@ import re
 from metaeval.display_text import count
 from metaeval.report.table import Note, Table, blocks_of
 from metaeval.report.table_files import table_text
-from metaeval.stats.estimate import Estimate
 
 LABELS = {"bm25": "BM25", "bertscore": "BERTScore", "minilm-bertscore": "MiniLM", "wice": "WiCE"}
 

@@ -9,6 +9,7 @@ from metaeval.report.result import Column, Data, Interval, Result, Row
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
 from metaeval.report.table_notes import asides
+from metaeval.stats.estimate import Estimate
 
 PEARSON = Column(key="pearson", label="Pearson r")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.report.result import Column, Result, Value
+from metaeval.report.result import Column, Result
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table import Cell, Note, Table, format_value, plain, share
 from metaeval.stats.estimate import Estimate

@@ -9,7 +9,6 @@ from metaeval.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, Look, literal, looks_of, panels, stack, styled
 from metaeval.report.result import Column, Result, Row
 from metaeval.report.table import value_of
-from metaeval.stats.estimate import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
