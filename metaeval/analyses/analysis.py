@@ -124,10 +124,17 @@ FileOrName = Annotated[str, BeforeValidator(_text_of_name)]
 
 
 def own_fields(options: type[DeclaredOptions]) -> list[str]:
-    """Return the names of the fields that are no settings shared by all analyses, those without a `Flag` first."""
+    """Return the names of the fields that are no settings shared by all analyses.
+
+    Those without a `Flag` are first, then required arguments.
+    """
     classes = (kind for kind in reversed(options.__mro__) if kind.__module__ not in (groups.__name__, __name__))
-    names = [name for kind in classes for name in vars(kind).get("__annotations__", ()) if name in options.model_fields]
-    return sorted(names, key=lambda name: any(isinstance(part, Flag) for part in options.model_fields[name].metadata))
+    fields = options.model_fields
+    names = [name for kind in classes for name in vars(kind).get("__annotations__", ()) if name in fields]
+    return sorted(
+        names,
+        key=lambda name: (is_typed(fields[name]), not (flag_of(fields[name]).argument and fields[name].is_required())),
+    )
 
 
 def _score_files(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -149,7 +149,7 @@ class AsksChat(BudgetSettings, CiteOptions):
     `chat` has further options of the model by name (`metaeval.citation.chat_models.ChatOptions`).
     """
 
-    untyped = frozenset({"ask_again"})
+    untyped = frozenset({"ask_again", "chat"})
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that judges.")
     base_url: Annotated[str | None, Flag("URL")] = Field(
@@ -170,7 +170,7 @@ class AsksChat(BudgetSettings, CiteOptions):
     ask_again: Annotated[str | None, Flag("unparsed")] = Field(
         default=None, description="Ask once more where a reply cannot be parsed."
     )
-    chat: dict[str, Any] = Field(
+    chat: Annotated[dict[str, Any], Flag("NAME")] = Field(
         default_factory=dict, description="Further options of the chat model, as chat.temperature=0."
     )
     dry_run: Annotated[bool, Flag()] = Field(
