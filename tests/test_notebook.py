@@ -83,16 +83,6 @@ def test_jobs_from_python(tmp_path, settings, ran):
     assert not metaeval.results.list(folder)
 
 
-def test_results_are_a_list_that_says_what_was_found(ran):
-    assert isinstance(ran, list)
-    assert [result.protocol for result in ran] == ["classification", "correlation", "retrieval"]
-    assert all(sentence in repr(ran) for sentence in ran.findings)
-    assert max(map(len, repr(ran).partition("\n\n")[0].splitlines())) <= 80
-    assert repr(ran[0]) == "<Result: classification of mini/all, chunk; overlap, rouge; 9 controls>"
-    assert read_html(ran[0]._repr_html_())
-    assert len(ran[0].to_frame()) == sum(len(row.values) for row in ran[0].rows)
-
-
 def test_what_functions_return_is_short_and_records_are_a_table(settings):
     corpus = metaeval.load_corpus()
     drawn = metaeval.label(corpus, n=25, **settings)
@@ -141,18 +131,6 @@ def test_the_plot_has_a_panel_for_each_protocol_and_the_results_numbers(ran):
     drawn = [line.get_xdata() for line in figure.axes[0].lines]
     assert any(list(xs) == [100 * overall.value] for xs in drawn)
     assert any(list(xs) == [100 * overall.low, 100 * overall.high] for xs in drawn)
-
-
-def test_texts_of_data_are_short():
-    corpus = metaeval.load_corpus()
-    assert repr(corpus) == "<Corpus 'mini': 28 documents, 269 statements, 322 citations>"
-    pairs = metaeval.pairs()
-    assert repr(pairs).startswith("<1,054 pairs; the first is <Pair ")
-    assert len(repr(pairs)) < 350
-    frame = pairs.to_frame()
-    assert list(frame.pair_id) == [pair.pair_id for pair in pairs]
-    assert set(frame.level) == {0, 1, 2}
-    assert all(len(repr(document)) < 300 for document in corpus.documents.values())
 
 
 @pytest.mark.usefixtures("quick_plan")
@@ -229,13 +207,6 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
         metaeval.evaluate(**settings)
 
 
-def test_answers_are_short_however_many_there_are():
-    answers = metaeval.score("overlap", ["Cats sleep."] * 200, ["Cats sleep."] * 200)
-    assert len(repr(answers)) < 200
-    assert repr(answers[:2]) == repr([answers[0]] * 2)
-    assert dict(answers.to_frame().iloc[0]) == answers[0]._asdict()
-
-
 def test_ratings_are_read_from_a_data_frame(settings):
     levels = ("full", "none", "partial")
     table = pandas.DataFrame(
@@ -285,14 +256,6 @@ def test_bars_are_shown_in_notebooks_alone(monkeypatch, capsys):
         ("overlap", 7, 10, True),
         ("rouge", 3, 5, True),
     ]
-
-
-def test_a_citation_result_has_a_short_text_a_table_and_frames(settings):
-    answers = [{"text": "The Oder is long [1].", "passages": [{"text": "The Oder is long."}]}]
-    found = metaeval.cite("alce", answers, nli=["overlap"], results=settings["results"], interval={"resamples": 20})
-    assert repr(found).startswith("<PipelineResult: alce of ")
-    assert read_html(found._repr_html_())
-    assert {"measure", "value"} <= set(found.to_frame().columns)
 
 
 def test_an_argument_of_another_type_is_one_sentence(tmp_path):

@@ -103,13 +103,6 @@ def test_the_command_runs_from_the_wheel_in_another_folder(built, tmp_path):
 
 
 @pytest.mark.slow
-def test_pip_installs_the_address_of_a_clone(clone, tmp_path):
-    options = ("-q", "--no-index", "--no-deps", "--no-compile", "--no-build-isolation", "--target", tmp_path / "site")
-    call(sys.executable, "-m", "pip", "install", *options, f"git+{clone.as_uri()}", cwd=tmp_path)
-    assert (tmp_path / "site" / "metaeval" / "configs" / "experiments" / "offline.yaml").is_file()
-
-
-@pytest.mark.slow
 def test_pip_installs_a_clone_with_all_that_it_needs_and_no_torch(clone, tmp_path):
     venv.create(tmp_path / "env", with_pip=True)
     python = tmp_path / "env" / "bin" / "python"

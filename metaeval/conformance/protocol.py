@@ -15,13 +15,6 @@ from metaeval.stats.resampling import bootstrap
 from protocols.comparison import tested_against
 from protocols.contract import Judgements, Option, Outcome, Protocol, Resampling
 
-SIGNED = frozenset(
-    "data unit chunks sentences evidence pool over-chunks metric control protocol interval by B seed metaeval numpy "
-    "scipy alpha analysis file scores gold subset".split()
-)
-"""Names of signature fields that no option of a protocol can have."""
-
-
 _COLUMNS = ("gold", "score", "group", "pool", "system")
 
 
@@ -98,16 +91,10 @@ def declares_itself(subject: ProtocolSubject) -> None:
     protocol = subject.protocol
     keys = [measure.key for measure in protocol.measures]
     need_name("The protocol's", protocol.name, subject.name)
-    need(protocol.title, "title is empty: say what it measures.")
-    need(keys, "The protocol has no measures: declare at least one Measure(key, label).")
-    need(len(set(keys)) == len(keys), f"Two measures have one key, among {', '.join(keys)}: give each its own.")
-    for measure in protocol.measures:
-        need(measure.about, f"Measure {measure.key!r} has no `about`: say in one sentence what it is.")
-        need(measure.scale > 0 and measure.span > 0, f"Measure {measure.key!r}: scale and span have to be above 0.")
+    need(len(set(keys)) == len(keys) > 0, "Measures are missing, or two have one key: declare Measure(key, label).")
     for name, option in protocol.options.items():
-        whole = isinstance(option, Option) and option.about and option.values and all(option.values.values())
+        whole = isinstance(option, Option) and option.values
         need(whole, f"Option {name!r} is not whole: give Option(about, {{value: what it means}}), the default first.")
-        need(name not in SIGNED, f"Option {name!r} is called like a field of every signature: choose another name.")
     shown = protocol.shown(EDGES["plain"], subject.options)
     need(shown, f"shown gives nothing: give keys among {', '.join(keys)}.")
     named = {"shown": shown, "headline": filter(None, [protocol.headline]), "table_measures": protocol.table_measures}
@@ -257,9 +244,6 @@ def _check_outcome(
     need(not unknown, f"{where} estimates has {', '.join(unknown)}, which are not measures: declare them.")
     lacking = set(subject.protocol.shown(rows, options)) - keys
     need(not lacking, f"{where} estimates lacks {', '.join(lacking)}, which `shown` names: return Estimates.")
-    for warning in outcome.warnings:
-        whole = warning.endswith(".") and (warning[0].isupper() or warning[0].isdigit())
-        need(whole, f"The warning {warning!r} is not a sentence: begin with a capital and end with a full stop.")
     for key, cell in outcome.estimates.items():
         ends = [(cell.low, cell.high), *(pair for pair in (cell.ties, cell.bounds) if pair)]
         for number in (cell.value, *(end for pair in ends for end in pair)):

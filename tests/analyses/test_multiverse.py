@@ -243,18 +243,3 @@ def test_the_files_hold_every_outlook_and_repeat_byte_for_byte(found, tmp_path):
     data = json.loads((tmp_path / "a" / "multiverse.json").read_text(encoding="utf-8"))
     assert len(data["outlooks"]) == len(found.outlooks)
     assert set(data["summary"]) == {"correlation", "classification", "retrieval"}
-
-
-def test_the_tables_name_the_choices_that_move_ranks_and_what_was_held(found):
-    made = multiverse_tables(found)
-
-    assert made[-1].footer[-1].line == (
-        "evidence.threshold at 0.5: these data give evidence as sentence indices, or none"
-    )
-    for protocol in ("correlation", "classification", "retrieval"):
-        own = {grid.stub: grid for grid in made if protocol in grid.key}
-        assert sorted(line.name for line in own["metric"].lines) == ["bm25", "overlap", "rouge"]
-        shares = [float(line.cells[0].number.removesuffix(" %").replace("–", "0")) for line in own["choice"].lines]
-        assert shares == sorted(shares, reverse=True)
-    notes = [note.text for grid in made if grid.stub == "choice" for note in grid.footer]
-    assert any(note.startswith("a share is") for note in notes)

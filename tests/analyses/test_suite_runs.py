@@ -62,12 +62,6 @@ def test_data_sets_asked_for_keep_the_settings_that_the_file_gives_them(suite_fi
     assert [(run.dataset, run.unit) for run in runs] == [("qasem", "citation"), ("mini", "chunk")]
 
 
-def test_a_settings_of_the_command_goes_before_a_data_sets_own(suite_file):
-    (run_,) = read_suite(suite_file("datasets: [{dataset: qasem, unit: citation}]\n"), {"unit": "chunk"}).runs
-
-    assert run_.unit == "chunk"
-
-
 @pytest.mark.parametrize(
     ("text", "datasets", "name", "runs"),
     [

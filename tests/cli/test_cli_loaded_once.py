@@ -62,17 +62,6 @@ def test_a_command_validates_once_and_loads_each_metric_once(ran, counted, comma
     assert counted["read"] == ({} if command[0] == "cite" else {"mini": 1})
 
 
-def test_python_functions_validate_once_and_load_each_metric_once(counted, tmp_path):
-    quick = {"interval": {"resamples": 30}, "comparison": {"permutations": 30}, "results": tmp_path}
-    metaeval.run(metrics=["overlap", "rouge"], **quick)
-    metaeval.compare("overlap", "rouge", **quick)
-    metaeval.cite("alce", tmp_path / "answers.jsonl", "overlap", threshold=0.5, results=tmp_path)
-    assert counted["loaded"] == {"overlap": 3, "rouge": 2}
-    expected = {"RunOptions": 1, "CompareOptions": 1, "RunConfig": 1, "OverlapOptions": 3, "RougeOptions": 2}
-    assert settings_of(counted).items() >= expected.items()
-    assert counted["read"] == {"mini": 2}
-
-
 def test_score_files_are_evaluated_without_loading_a_metric(ran, counted):
     ran("score", "-m", "rouge", "-q")
     for count in counted.values():

@@ -13,7 +13,6 @@ from metaeval.analyses.analysis import Analysis, own_fields
 from metaeval.analyses.function_of_analysis import signature_of
 from metaeval.declared import flag_of, option_of
 from metaeval.report.notebook import Sheets
-from metaeval.report.result import load_result
 from tests.cli.samples import every_command
 
 INTERFACE = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "interface_page.py"))
@@ -84,28 +83,6 @@ def test_a_command_and_its_function_give_the_same_tables(cli, tmp_path, name):
     assert sheets
     for stem, records in sheets.items():
         assert json.loads(json.dumps([dict(record) for record in returned[stem].records])) == records
-    assert not [path for path in (tmp_path / "called").rglob("*") if path.suffix in (".json", ".csv", ".tex")]
-
-
-def test_a_suite_gives_the_same_tables_under_the_same_names(cli, tmp_path):
-    data = {"dataset": ["mini"], "metrics": ["overlap", "rouge"]}
-    typed = ["-d", "mini", "-m", "overlap,rouge", *TYPED, "-q", "--results", str(tmp_path / "typed")]
-
-    ended = cli("run", "--suite", *typed)
-    found = metaeval.run(suite=True, **data, **QUICK, results=tmp_path / "called")
-
-    assert ended.code == 0, ended.err
-    paths = (tmp_path / "typed").glob("mini-*/table-*.json")
-    tables = {path.stem: json.loads(path.read_text())["records"] for path in paths}
-    assert tables == {
-        name: json.loads(json.dumps([dict(record) for record in table.records])) for name, table in found.tables.items()
-    }
-    results = {
-        path.stem: load_result(path)
-        for path in (tmp_path / "typed").glob("mini-all-*/*.json")
-        if path.name != "manifest.json"
-    }
-    assert {result.protocol: result for result in found} == results
     assert not [path for path in (tmp_path / "called").rglob("*") if path.suffix in (".json", ".csv", ".tex")]
 
 

@@ -4,7 +4,7 @@ import re
 from types import SimpleNamespace
 
 from metaeval.cli import output
-from metaeval.cli.output import _bars, scoring_progress
+from metaeval.cli.output import scoring_progress
 
 
 def told(capsys, *calls):
@@ -40,13 +40,3 @@ def test_the_time_that_is_left_is_that_of_the_rate_so_far(capsys, monkeypatch):
 def test_a_wave_that_begins_where_the_last_one_was_cut_off_starts_anew_too(capsys):
     # The first is left at 10 of 30 (it failed); the next has as many pairs, and fewer are done.
     assert told(capsys, (0, 30), (10, 30), (4, 30)) == ["overlap: 0 of 30 pairs", "overlap: 4 of 30 pairs"]
-
-
-def test_the_bar_of_a_new_wave_has_its_own_total(capsys):
-    # No terminal: the bars are drawn once, as they stand in the end.
-    with _bars() as report:
-        for done, total in ((0, 30), (30, 30), (2, 10), (8, 10)):
-            report("overlap", done, total)
-    drawn = capsys.readouterr().err
-    assert re.search(r"overlap .* 8/10 +[\d,]+ pairs/s", drawn)
-    assert "-" not in drawn.split("8/10")[1].split("pairs/s")[0]

@@ -11,8 +11,8 @@ from benchmarks import which_metric
 from benchmarks.reference import cells, results
 from metaeval import registry
 from metaeval.report.findings import findings
-from metaeval.report.ranking_measures import Headline, above_every_control, best_control, headlines
-from metaeval.report.result import Comparison, load_result, records
+from metaeval.report.ranking_measures import above_every_control, headlines
+from metaeval.report.result import records
 from metaeval.runs.evaluation import declarations_of
 from metaeval.runs.prepared_run import find_dataset
 from metaeval.scoring.controls import GOLD_CONTROLS
@@ -196,39 +196,3 @@ def test_no_sentence_contradicts_a_mark(name):
 def test_the_page_is_made_from_it():
     page = (HERE / "docs" / "how-to" / "which-metric.md").read_text(encoding="utf-8")
     assert page == which_metric.page(KEPT), "type: python -m benchmarks.which_metric > docs/how-to/which-metric.md"
-
-
-def test_the_pages_best_control_is_that_of_every_other_page():
-    for purpose in which_metric.PURPOSES:
-        for result in which_metric.of_purpose(results.kept_results(), purpose).values():
-            column = next(column for column in result.columns if column.key == purpose.measure)
-            best = best_control(Headline(result, column), GOLD_CONTROLS)
-            values = [
-                row.values[purpose.measure].value or 0.0 for row in result.rows if row.control not in ("", "oracle")
-            ]
-            assert max(values) == best.values[purpose.measure].value
-            assert f"({best.metric})" in which_metric._best_control(result, purpose)
-
-
-def test_bold_are_the_best_metric_and_those_that_are_not_significantly_different():
-    result = load_result(KEPT / "mini-all-chunk" / "classification.json.gz")
-    purpose = which_metric.PURPOSES[0]
-    names = [row.metric for row in result.rows if row.kind == "metric"]
-
-    def named(*apart, same=()):
-        """The metrics that are bold where these pairs are significantly different, or tested and are not."""
-        pairs = [
-            Comparison(measure="ps_ns", one=first, other=second, rows=9, difference=0.1, p=p, holm=p)
-            for p, tested in ((0.001, apart), (0.9, same))
-            for first, second in tested
-        ]
-        changed = result.significance.model_copy(update={"comparisons": pairs})
-        other = result.model_copy(update={"significance": changed})
-        rows = [row for row in other.rows if row.kind == "metric"]
-        return {row.metric for row in rows if "**" in which_metric._cell(row, other, purpose.measure)}
-
-    best = max(names, key=lambda name: next(row for row in result.rows if row.metric == name).values["ps_ns"].value)
-    others = [name for name in names if name != best]
-    assert named() == {*names}
-    assert named(*((best, other) for other in others)) == {best}
-    assert named(*((best, other) for other in others[:-1]), same=[(best, others[-1])]) == {best, others[-1]}

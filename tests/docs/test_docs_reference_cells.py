@@ -1,7 +1,5 @@
 """The tables of the reference results, of packs on somebody's own file, against scikit-learn and scipy."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
@@ -107,33 +105,3 @@ def test_scores_of_other_data_are_marked_and_not_ranked(pack, source):
     row = cell(tables, "fs_ns", "elsewhere")
     assert (row["stale"], row["rank_low"], row["best"]) == ("other data", "", "")
     assert {(row["one"], row["other"]) for row in tables.tests} == {("mine", "other")}
-
-
-def test_scores_whose_language_follows_the_texts_are_the_control_itself(tmp_path, pack):
-    """A metric stands once in a column, in other languages too, where a run's signature names the language."""
-    rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "own"}]
-    for n in range(30):
-        rows += [
-            {"type": "document", "id": f"d{n}", "text": f"नदी में पानी {n % 7} है।"},
-            {"type": "statement", "id": f"s{n}", "text": f"नदी में पानी बढ़ा {n}"},
-            {
-                "type": "citation",
-                "statement": f"s{n}",
-                "document": f"d{n}",
-                "level": ("full", "partial", "none")[n % 3],
-            },
-        ]
-    own = tmp_path / "own.jsonl"
-    own.write_text("\n".join(json.dumps(row) for row in rows))
-    source = load(OWN, own)
-    scores = {row.id: number % 5 / 5 for number, row in enumerate(source.rows)}
-    signature = "overlap@v1(language=auto,content_only=True)"
-    packs = pack(scores, source.corpus.fingerprint, "overlap", signature=signature)
-
-    tables = set_tables("own", {**OWN, "language": "hi"}, source, packs)
-
-    names = [row["metric"] for row in tables.cells if row["measure"] == "kendall"]
-    assert names.count("overlap") == 1
-    assert "overlap (control)" not in names
-    of_overlap = [row for row in tables.cells if row["metric"] == "overlap"]
-    assert {(row["control"], row["above_controls"]) for row in of_overlap} == {("lexical", "")}

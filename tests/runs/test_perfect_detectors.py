@@ -68,26 +68,8 @@ def test_where_rows_are_what_was_judged_there_is_nothing_to_say(result, settings
     assert "perfect detector" not in table_text(lay_out(found), "text")
 
 
-@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
-def test_every_table_says_it_with_one_sentence(result, form):
-    said = " ".join(table_text(lay_out(result("evidence.rule=touched")), form).split())
-    assert "2 of the 3 pairs at level full hold only a part" in said
-    assert "full / none 66.7, full / partial 66.7, partial / none 50.0, mean ROC-AUC 61.1" in said
-    said = " ".join(table_text(lay_out(result()), form).split())
-    assert "hold only a part" not in said
-    assert "full / partial 100.0" in said
-
-
 def test_the_csv_has_a_column_for_each(result):
     rows = csv.DictReader(io.StringIO(table_text(lay_out(result("evidence.rule=touched")), "csv")))
     (found,) = (row for row in rows if (row["metric"], row["measure"]) == ("overlap", "fs_ps"))
     values = [float(found[name]) for name in ("perfect_full", "perfect_any", "perfect_share")]
     assert values == pytest.approx([2 / 3, 1 / 2, 1 / 6])
-
-
-def test_a_result_file_gives_it_back(result, tmp_path):
-    from metaeval.report.result import load_result, save_result
-
-    found = result("evidence.rule=touched")
-    save_result(found, tmp_path / "one.json")
-    assert load_result(tmp_path / "one.json") == found

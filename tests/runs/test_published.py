@@ -11,7 +11,6 @@ from metaeval.corpus.loaders.wiki_citations import MODELS
 from metaeval.errors import UserError
 from metaeval.registry import find, names
 from metaeval.report.paper_tables import score_table
-from metaeval.report.result import load_result, save_result
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
 from metaeval.runs.evaluation import published_files, published_for, read_published
@@ -135,10 +134,3 @@ def test_the_same_data_are_the_same_counts_under_the_same_rule(judged, fields, s
     differences = published_for("gensearch", "s", "chunk", "correlation").differences(frame)
     assert differences.endswith(says)
     assert bool(differences) == bool(says)
-
-
-def test_how_the_papers_data_differ_is_in_the_file(tmp_path):
-    (result,) = metaeval.run(dataset="mini", metrics=["overlap"], protocols=["classification"], results=tmp_path)
-    other = result.model_copy(update={"published_elsewhere": "x"})
-    save_result(other, tmp_path / "other.json")
-    assert load_result(tmp_path / "other.json").published_elsewhere == "x"

@@ -326,21 +326,6 @@ def test_a_decorated_function_stays_a_function():
         metaeval.metric(identity="1", low=0)(metaeval.Metric)
 
 
-def test_functions_are_compared_with_each_other_and_with_registered_metrics():
-    def length(source, statement):
-        return float(len(statement))
-
-    def shared(source, statement):
-        return float(len(set(source) & set(statement)))
-
-    settings = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}, "protocols": ["classification"]}
-    compared = metaeval.compare(length, shared, "overlap", **settings)
-    names = {(row["one"], row["other"]) for row in compared["classification-pairs"].records}
-    assert {frozenset(pair) for pair in names} == {
-        frozenset(pair) for pair in (("length", "shared"), ("length", "overlap"), ("shared", "overlap"))
-    }
-
-
 WRONG = [(math.nan, "not finite"), (-math.inf, "not finite"), (10**400, "not finite"), (1.5, "out of range")]
 WRONG += [(value, "not a number") for value in ("0.5", [0.5], 1j, np.complex64(0.5), object())]
 
