@@ -1,7 +1,6 @@
 """`results cases`: the most confident errors of a metric, both ways, by hand and as they are typed."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -59,28 +58,6 @@ def test_what_people_marked_as_evidence_is_marked_in_the_text():
     start = page.index("last")
     late = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((start, start + 4),))
     assert f"Citation: … {'word ' * 10}[[last]] end\n" in RENDERERS["terminal"]([late])
-
-
-def long_cases(many):
-    """`many` cases of two metrics each, of 60 words and more in every text, all of the citation evidence."""
-    text = "evidence_of_length " * 70
-    return [
-        Case(name, HIGH, "none", 0.9, None, text, text, "i", ((0, 900),)) for name in ("m_1", "n") for _ in range(many)
-    ]
-
-
-def test_latex_has_a_table_with_a_caption_for_each_metric_and_page():
-    tex = RENDERERS["latex"](long_cases(4))
-    captions = re.findall(r"\\caption\{Most confident errors of (.*?): ", tex)
-    # A text has 60 words of 19 characters, 18 lines of 66; two texts, the score and the space are 38 of a page's 46.
-    assert captions == [f"{name}, part {number} of 4" for name in (r"m\_1", "n") for number in (1, 2, 3, 4)]
-    assert re.findall(r"\\label\{(.*?)\}", tex)[:2] == ["tab:cases-m-1-1", "tab:cases-m-1-2"]
-    assert tex.count("Statement:") == 8
-    # A short example takes 4 lines.
-    short = RENDERERS["latex"]([Case("m", HIGH, "none", 0.9, None, "short", "text", "i")] * 24)
-    assert [part.count("Statement:") for part in short.split("% Needs")] == [0, 11, 11, 2]
-    # A line breaks between words that are underlined.
-    assert r"\underline{evidence\_of\_length} \underline{evidence\_of\_length}" in tex
 
 
 def vars_of(case):

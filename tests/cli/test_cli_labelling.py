@@ -14,7 +14,6 @@ from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.gate_check import read_gate
 from metaeval.decisions.gate_model import write_gate
 from metaeval.decisions.item_labels import labels_of
-from metaeval.errors import UserError
 from metaeval.files import csv_text
 from metaeval.report.table_files import load_table
 from metaeval.user_tables import read_table
@@ -97,16 +96,6 @@ def fill(path, truth):
     Path("filled.csv").write_text(csv_text([table.headings, *rows]))
 
 
-def test_a_file_is_called_written_when_it_is(cli, answers, monkeypatch):
-    def full(*_):
-        raise UserError("Cannot write x.csv: No space left on device.")
-
-    monkeypatch.setattr("metaeval.decisions.label_sampling.write_questions", full)
-    ended = cli("label", "answers.jsonl", "-o", "x.csv", "-n", "3")
-    assert (ended.code, "Written" in ended.out) == (2, False)
-    assert "No space left" in ended.err
-
-
 @pytest.mark.parametrize("design", ["random", "stratified", "uncertain"])
 @pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx", "jsonl"])
 def test_drawn_items_come_back_as_labels(ran, answers, design, ending):
@@ -152,15 +141,6 @@ def test_labels_that_there_are_go_into_the_next_sheet(ran, answers):
     assert sum(row.text("level") == "" for row in rows) == 20
     # Together they are a draw of 60 of 120: the probabilities of all items add up to that.
     assert sum(1 / float(row.text("probability")) for row in rows) == pytest.approx(120, rel=0.1)
-
-
-def test_annotators_who_disagree_stay_apart_in_the_next_sheet(ran, answers):
-    rows = [(row.text("Item"), row.text("Verdict"), "A") for row in read_table(Path("labels.csv")).rows]
-    other = [(own, "none" if level == "full" else "full", "B") for own, level, _ in rows]
-    Path("labels.csv").write_text(csv_text([("id", "level", "annotator"), *rows, *other]))
-    ran("label", "answers.jsonl", "-n", "20", "--existing-labels", "labels.csv", "-o", "more.csv")
-    items = items_of(Path("answers.jsonl"))
-    assert labels_of(Path("more.csv"), items).levels == labels_of(Path("labels.csv"), items).levels
 
 
 def test_a_formula_in_an_answer_stays_text(ran):

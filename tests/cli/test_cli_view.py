@@ -5,7 +5,6 @@ import io
 import json
 import re
 import shutil
-from collections import Counter
 
 import pytest
 from scipy.stats import rankdata
@@ -396,24 +395,6 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
     assert first.splitlines() == ["high", " gain 5, three"]
 
 
-@pytest.mark.parametrize(
-    ("golds", "words", "levels", "are_levels"),
-    [
-        ([1, 2, 3, 4, 5], ["low", "middle", "high"], [0, 0, 1, 2, 2], False),
-        ([0, 0.333333, 2 / 3, 1], ["low", "middle", "high"], [0, 1, 1, 2], False),
-        ([-1, 0.5], ["-1", "", "0.5"], [0, 2], False),
-        ([0.0, 1.0, 2.0], ["none", "partial", "full"], [0, 1, 2], True),
-    ],
-)
-def test_ratings_fall_into_levels_by_thirds_of_their_scale_where_they_are_none(golds, words, levels, are_levels):
-    from metaeval.corpus.ratings import Rating, Ratings
-    from metaeval.explorer.page_data import rating_levels
-
-    rows = tuple(Rating(str(gold), "g", gold) for gold in golds)
-    named, level = rating_levels(Ratings("own", rows, levels=are_levels))
-    assert (named["levels"], [level(gold) for gold in golds]) == (words, levels)
-
-
 def test_a_judges_replies_stand_beside_its_scores(open_page, fake, cli, own_environment, write_corpus, tmp_path):
     with fake.ChatServer(answer=lambda body: f"<b>Because</b>.\n{fake.judge(body)}") as server:
         asked = ("-s", f"metric_options.llm-discrete.base_url={server.url}", "-s", "chunk.size=7")
@@ -511,20 +492,6 @@ def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page
 
 def test_a_job_that_cannot_be_shown_is_refused(cli, refused, tmp_path):
     assert refused("view").startswith("results has no job yet: type 'metaeval run'")
-
-
-def test_chunks_of_a_statement_are_numbered_within_it_and_its_document(open_page, mini):
-    page = open_page(mini[0], "view=pairs")
-    page.wait_for_selector(".row .words small")
-    shown = page.locator(".row .words small").all_text_contents()
-    matches = [re.fullmatch(r"(?:.+, )?chunk (\d+) of (\d+): ", text) for text in shown]
-    numbers = {(int(match[1]), int(match[2])) for match in matches if match}
-    assert numbers, "statements of the probe set have several chunks of a document"
-    assert all(1 <= place <= of for place, of in numbers)
-    sizes = Counter((row["statement"], row["document"]) for row in mini[2])
-    assert {of for _, of in numbers} <= set(sizes.values()) - {1}
-    several = Counter(statement for statement, _ in sizes)
-    assert any("," in text for text in shown) == any(number > 1 for number in several.values()), "documents are named"
 
 
 def test_every_run_of_a_folder_is_on_one_page(open_page, mini, cli, tmp_path):

@@ -327,14 +327,6 @@ def test_a_rule_for_free_text_is_in_the_signature_and_asks_for_no_last_line():
     assert body["messages"][0]["content"].endswith("\n\nPrediction:")
 
 
-def test_a_prompt_of_ones_own_is_sent_under_every_rule(tmp_path):
-    (tmp_path / "p.txt").write_text("Does {citation} support {statement}? Prediction:")
-    options = {"prompt_file": tmp_path / "p.txt"}
-    answers, _, server = score("0.5 it is, and so the score is 0.5", kind=LLMContinuous, reply="cued_number", **options)
-    assert answers == [PairScore(0.5, tokens=100)]
-    assert fake.prompt_of(server.bodies[0]) == f"Does {SOURCE} support {STATEMENT}? Prediction:"
-
-
 def test_json_in_plain_text_is_read_by_name_and_a_free_rule_is_refused_for_structured_output():
     body = '```json\n{"reasoning": "so", "score": 1}\n```'
     assert score(body, reply="json")[0] == [PairScore(1.0, tokens=100)]
