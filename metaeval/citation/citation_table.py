@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from metaeval.citation.data_model import (
     NO_TEXT,
@@ -23,13 +23,60 @@ from metaeval.citation.data_model import (
     Verdict,
     answer_cells,
 )
-from metaeval.citation.marks_and_sentences import find_marks, unread
+from metaeval.citation.marks_and_sentences import Leading, MarkStyles, find_marks, unread
+from metaeval.errors import unknown
 
 Zero = Literal["out of range", "last passage"]
 """What the number 0 cites: nothing, or the last passage, which the released code finds at index -1."""
 
 Untitled = Literal["text only", "title line"]
 """How a passage without a title is written: its text alone, or below an empty title line, as released."""
+
+Uncited = Literal["fails", "left out"]
+"""A sentence or claim without a citation has recall 0, or is in no share."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """The rules that ALCE's and ALiiCE's profiles share; the defaults are those of ALCE's paper.
+
+    name: in signatures; with what the user chose (paper|leading=move all). styles: marks that are read. leading: what
+    becomes of marks that open a sentence. bound: the highest number that is read as a citation (None: the number of
+    passages). zero: what the number 0 cites. out_of_range: a mark that cites no passage fails alone and is an imprecise
+    citation, or its whole sentence fails and its marks count in no precision, or that sentence (ALiiCE: its group) is
+    in no share. by_group: average an answer's precision over its citation groups, instead of its citations.
+    undefined_is_zero: an answer with claims and without a citation that counts has precision 0, instead of none.
+    """
+
+    name: str = "paper"
+    styles: MarkStyles = "all"
+    leading: Leading = "keep"
+    bound: int | None = None
+    zero: Zero = "out of range"
+    out_of_range: Literal["mark fails", "sentence fails", "left out"] = "mark fails"
+    uncited: Uncited = "fails"
+    untitled: Untitled = "text only"
+    by_group: bool = False
+    undefined_is_zero: bool = False
+
+
+P = TypeVar("P", bound=Profile)
+
+
+def find_profile(
+    profiles: Mapping[str, P], name: str = "paper", leading: Leading | None = None, uncited: Uncited | None = None
+) -> P:
+    """Return the profile of this name with `leading` and `uncited` as given (None: its own).
+
+    Raises `UserError` for an unknown name.
+    """
+    if name not in profiles:
+        raise unknown("profile", name, profiles)
+    profile = profiles[name]
+    given = {"leading": leading, "uncited": uncited}
+    chosen = {key: value for key, value in given.items() if value not in (None, getattr(profile, key))}
+    changes = {**chosen, "name": "|".join([name, *(f"{key}={value}" for key, value in chosen.items())])}
+    return replace(profile, **changes)  # type: ignore[arg-type]
 
 
 def find_place(

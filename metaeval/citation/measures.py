@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from metaeval.citation import citation_table
-from metaeval.citation.citation_table import CitationLine, Untitled, Zero
-from metaeval.citation.data_model import Answer, Entails, NliPair, Verdict, group_of
+from metaeval.citation.citation_table import CitationLine
+from metaeval.citation.data_model import Answer, group_of
 from metaeval.stats.arrays import Floats, Ints, codes_of, group_totals, ratio, weighted_sums
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import COUNTS, SHARES, Ends
@@ -315,42 +315,3 @@ def _by_group(statistic: Statistic, rows: Ints, group: Ints, n_groups: int) -> F
 
 def _ratio(above: Floats, below: Floats, ends: Ends | None) -> Statistic:
     return Statistic(np.stack((above, below), axis=1), lambda sums: ratio(sums[0], sums[1]), below, ends)
-
-
-_OPEN = "ok"
-"""The reason on a line that has a score and no verdict: a soft backend decides nothing."""
-
-
-def soften(
-    answers: Sequence[Answer], lines: Sequence[CitationLine], entails: Entails, untitled: Untitled, zero: Zero
-) -> list[CitationLine]:
-    """Return the lines of a pipeline with a soft backend's degrees of support in [0, 1] as recall and precision.
-
-    A claim's recall is the score of its passages together, a citation's precision the score of its passage alone,
-    from one more call of `entails`. Lines that need no verdict (a mark without a passage, an uncited claim) are
-    unchanged, as are the states of all lines (see `judged_by_degrees`).
-    """
-    passages = {answer.id: answer.passages for answer in answers}
-    pairs: list[NliPair | None] = []
-    for line in lines:
-        documents = passages[line.answer]
-        place, _ = citation_table.find_place(line.citation, len(documents), zero)
-        pairs.append(None)
-        if line.state == "unjudged" and place is not None:
-            pairs[-1] = citation_table.ClaimQuestion(line.claim, documents, (place,)).pair([place], untitled)
-    known = citation_table.verdicts_on(pairs, entails)
-    return [_soft(line, None if pair is None else known[pair]) for line, pair in zip(lines, pairs, strict=True)]
-
-
-def judged_by_degrees(line: CitationLine, degrees: CitationLine) -> CitationLine:
-    """Return a soft backend's line with the reason of its `degrees` (from `soften`), "judged" if these are known."""
-    judged = line.state == "unjudged" and not degrees.reason
-    return replace(line, state="judged" if judged else line.state, reason=degrees.reason)
-
-
-def _soft(line: CitationLine, alone: Verdict | None) -> CitationLine:
-    recall, reason = line.recall if line.score is None else line.score, line.reason if line.reason != _OPEN else ""
-    if alone is None:
-        return replace(line, recall=recall, reason=reason)
-    reason = reason or ("" if alone.score is not None else alone.status)
-    return replace(line, recall=recall, precision=alone.score, reason=reason)

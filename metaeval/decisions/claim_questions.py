@@ -9,6 +9,8 @@ from typing import Literal
 
 import numpy as np
 
+from metaeval.citation.alce.citations import read_alce
+from metaeval.citation.aliice.citation_lines import read_aliice
 from metaeval.citation.citation_table import (
     CitationLine,
     ClaimQuestion,
@@ -18,8 +20,8 @@ from metaeval.citation.citation_table import (
     mark_precision,
     premise,
 )
-from metaeval.citation.claim_judging import read_claims
 from metaeval.citation.data_model import Answer, NliPair, Verdict, writable
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.stats.arrays import Floats
 
 ClaimMeasure = Literal["recall", "precision"]
@@ -105,20 +107,20 @@ class Claims:
 def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
     """Return the claims of answers as a pipeline reads them.
 
-    Raises `UserError` for an unknown pipeline and a parser that is not installed.
+    Raises `UserError` for a parser that is not installed.
     """
-    reading = read_claims(pipeline, answers, measures=("length",))
+    reading = (read_alce if pipeline == "alce" else read_aliice)(answers, splitter=find_sentence_splitter())
     passages = {answer.id: answer for answer in answers}
     # Which marks count does not depend on the verdicts.
-    lines = reading.lines(lambda pairs: [Verdict(True)] * len(pairs))
+    lines, _ = reading.judge(lambda pairs: [Verdict(True)] * len(pairs))
     claims: list[ClaimQuestions] = []
     items = 0
     numbered = [line for line in lines if line.claim_number is not None]
     for (answer_id, number), group in groupby(numbered, key=lambda line: (line.answer, line.claim_number)):
-        claim = _claim(passages[answer_id], number or 0, list(group), reading.untitled, items)
+        claim = _claim(passages[answer_id], number or 0, list(group), reading.profile.untitled, items)
         items += len(claim.items)
         claims.append(claim)
-    return Claims(pipeline, tuple(claims), reading.by_group, reading.untitled, reading.fields)
+    return Claims(pipeline, tuple(claims), reading.profile.by_group, reading.profile.untitled, reading.fields)
 
 
 def _claim(

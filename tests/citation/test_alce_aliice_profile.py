@@ -5,19 +5,20 @@ needed marks over the marks of these groups; a response without a group in range
 """
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.alce.citations import ALIICE, alce_lines, alce_options
+from metaeval.citation.alce.citations import ALIICE, RELEASED, read_alce
 from metaeval.citation.aliice.citation_lines import aliice_lines
-from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.aliice.claim_options import PAPER
+from metaeval.citation.aliice.claim_options import RELEASED as ALIICE_RELEASED
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import citation_shares
 from metaeval.citation.parsers.dependency_parsers import Parse
 from metaeval.citation.pipelines.aliice_paper import read_alike
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.errors import UserError
 
 TEXTS = (
     "a glass cup",
@@ -44,8 +45,8 @@ def by_words(pairs):
 
 def of_answers(*texts, options=ALIICE):
     answers = [Answer(str(number), text, PASSAGES) for number, text in enumerate(texts)]
-    lines = alce_lines(answers, by_words, options, LINES)
-    recall, precision = citation_shares(answers, lines, undefined_is_zero=options.uncited_precision == "zero")
+    stated = read_alce(answers, options, LINES)
+    recall, precision = stated.shares(stated.judge(by_words)[0])
     return [
         tuple(None if share.value is None else round(100 * share.value, 1) for share in pair)
         for pair in zip(recall, precision, strict=True)
@@ -100,11 +101,11 @@ def test_each_answer_by_hand(text, expected):
 def test_alces_own_evaluator_gives_other_values_on_the_three_cases():
     three = [text for text, _ in CASES.values()][:3]
     # Recall 1/2 with the uncited sentence; the first line alone is read; three marks alone, [4] is spare: 2/3.
-    assert of_answers(*three, options=alce_options("released")) == [(50.0, 100.0), (100.0, 100.0), (100.0, 66.7)]
+    assert of_answers(*three, options=RELEASED) == [(50.0, 100.0), (100.0, 100.0), (100.0, 66.7)]
 
 
-def test_uncited_sentences_lines_and_marks_are_settings():
-    changed = alce_options("aliice", uncited="fails", lines="first", at_most=3)
+def test_uncited_sentences_lines_and_marks_make_the_difference():
+    changed = replace(ALIICE, uncited="fails", lines="first", at_most=3)
     # Recall 1/2; the first line alone: 1/1 and 2/2; the marks [1][2][4], of which [4] is spare: 1/1 and 2/3.
     assert of_answers(*[text for text, _ in CASES.values()][:3], options=changed) == [
         (50.0, 100.0),
@@ -115,15 +116,13 @@ def test_uncited_sentences_lines_and_marks_are_settings():
 
 def test_a_bound_takes_later_passages_out():
     # [7] is beyond 5, so that the sentence is in no share, as with the released code's psg_num of 5.
-    assert of_answers("The snow [7]. Of glass [1].", options=alce_options("aliice", bound=5)) == [(100.0, 100.0)]
-    with pytest.raises(UserError, match="bound is 0"):
-        alce_options("aliice", bound=0)
+    assert of_answers("The snow [7]. Of glass [1].", options=replace(ALIICE, bound=5)) == [(100.0, 100.0)]
 
 
 def test_the_tables_read_the_same_marks_for_both():
-    assert alce_options("aliice", **read_alike(aliice_profile("released"))) == alce_options("aliice", bound=5)
-    paper = alce_options("aliice", **read_alike(aliice_profile("paper")))
-    assert (paper.bound, paper.cleaning, paper.uncited) == (None, "marks", "left out")
+    assert read_alike(ALIICE_RELEASED) == replace(ALIICE, bound=5)
+    paper = read_alike(PAPER)
+    assert (paper.bound, paper.styles, paper.uncited) == (None, "all", "left out")
     # [1, 2] is read, and all of it leaves the claim: glass and plastic are held by both together.
     assert of_answers("Glass and plastic [1, 2].", options=paper) == [(100.0, 100.0)]
 
@@ -144,7 +143,7 @@ class FlatParser:
 
 def aliice_of(text):
     """Recall and precision of ALiiCE as released, but for its bound of five passages."""
-    profile = aliice_profile("released", bound=None)
+    profile = replace(ALIICE_RELEASED, bound=None)
     answer = Answer("a", text, PASSAGES)
     lines = aliice_lines(read_answers([answer], FlatParser(), profile, LINES), by_words, profile)
     shares = citation_shares([answer], lines)

@@ -2,16 +2,17 @@
 
 import random
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.alce.citations import PAPER, RELEASED, alce_lines, alce_options, statements
-from metaeval.citation.citation_table import claims_of, counts, unjudged
+from metaeval.citation.alce.citations import PAPER, PROFILES, RELEASED, read_alce, statements
+from metaeval.citation.citation_table import claims_of, counts, find_profile, unjudged
 from metaeval.citation.data_model import Answer, Passage, Verdict
-from metaeval.citation.measures import bounds, citation_shares, filled, macro, value_of
-from metaeval.corpus.sentences import SentenceSplitter, split_sentences
+from metaeval.citation.measures import bounds, citation_shares, macro, value_of
+from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
 
 PASSAGES = tuple(Passage(f"text {number}", f"title {number}") for number in range(1, 6))
@@ -34,8 +35,12 @@ def sets(*texts):
     return tuple(frozenset(map(int, text)) for text in texts)
 
 
+def alce_lines(answers, entails, options=PAPER):
+    return read_alce(answers, options).judge(entails)[0]
+
+
 def shares(lines, options=PAPER):
-    return citation_shares([answer("")], lines, undefined_is_zero=options.uncited_precision == "zero")
+    return citation_shares([answer("")], lines, undefined_is_zero=options.undefined_is_zero)
 
 
 def values(text, entails, options=PAPER):
@@ -153,7 +158,7 @@ def test_a_list_in_one_bracket_is_read_whole_or_by_its_first_number():
 def test_the_limit_reads_the_first_marks_only():
     text, entails = "Rain fell [1][2][3][4].", says(*sets("1234", "1", "2", "3", "4"))
     assert values(text, entails) == (1.0, 1.0)
-    limited = alce_options("paper", at_most=3)
+    limited = replace(PAPER, at_most=3)
     assert values(text, entails, limited) == (0.0, 0.0)  # 1, 2 and 3 together are not among the true sets
     assert counts(alce_lines([answer(text)], entails, limited))["marks: over the limit"] == 1
 
@@ -173,7 +178,7 @@ def test_a_mark_after_the_last_full_stop_makes_an_empty_sentence_or_none():
     # Paper: two sentences; [2] has no statement, which is counted. Moved back, it supports the sentence before it.
     assert values(text, entails) == (0.5, 1.0)
     assert counts(alce_lines([answer(text)], entails))["marks: no statement"] == 1
-    assert values(text, entails, alce_options("paper", leading="move all")) == (1.0, 1.0)
+    assert values(text, entails, find_profile(PROFILES, "paper", leading="move all")) == (1.0, 1.0)
 
 
 def test_later_lines_are_read_or_their_marks_reported():
@@ -191,19 +196,6 @@ def test_an_answer_that_cites_nothing_has_precision_zero_or_none():
     assert values("", says()) == values("", says(), RELEASED) == (None, None)
 
 
-def test_statements_that_have_been_made_are_not_made_again():
-    def entails(pairs):
-        return [Verdict("title 1" in text) for text, _ in pairs]
-
-    def refuse(text):
-        raise AssertionError("split again")
-
-    answers = [answer("Rain fell [1][2]. It stopped."), Answer("b", "It began [1].", PASSAGES)]
-    made = [statements(one, PAPER) for one in answers]
-    never = SentenceSplitter("never", refuse)
-    assert alce_lines(answers, entails, PAPER, never, made) == alce_lines(answers, entails)
-
-
 def test_a_missing_verdict_is_no_number_and_is_listed():
     def entails(pairs):
         return [Verdict(None, status="too long") if "2" in text else Verdict(True) for text, _ in pairs]
@@ -215,14 +207,15 @@ def test_a_missing_verdict_is_no_number_and_is_listed():
     assert (value_of(macro(recall)), bounds(recall, macro)) == (1.0, (2 / 3, 1.0))
     assert (value_of(macro(precision)), bounds(precision, macro)) == (1.0, (0.75, 1.0))
     # The least is also what comes of lines in which every missing verdict is a miss.
-    assert [value_of(macro(own)) for own in shares([filled(line, 0) for line in lines])] == [2 / 3, 0.75]
+    least = read_alce([one]).measure(lines, 0)
+    assert [value_of(least[key]) for key in ("recall", "precision")] == [2 / 3, 0.75]
     assert [(line.claim, line.state, line.reason) for line in unjudged(lines)] == [
         ("It stopped.", "unjudged", "too long")
     ]
 
 
 def test_list_items_are_read_behind_the_question():
-    lists = alce_options("paper", statements="list items")
+    lists = replace(PAPER, units="list items")
     one = answer("Rhine [1, 2], Po, , Elbe.,", question="Which rivers?")
     found = statements(one, lists)
     # The empty item between two commas is no statement; the comma inside the bracket ends no item.
@@ -252,14 +245,8 @@ def test_a_passage_without_a_title_is_its_text_or_stands_under_an_empty_title():
     assert seen == ["It rained.", "Title: \nIt rained."]
 
 
-@pytest.mark.parametrize(
-    ("profile", "changes", "message"),
-    [
-        ("papr", {}, "Unknown profile 'papr'. Did you mean 'paper'?"),
-        ("paper", {"limit": 3}, "Unknown option of ALCE 'limit'."),
-        ("paper", {"at_most": 0}, "at_most is 0; allowed: a whole number from 1, or none."),
-    ],
-)
-def test_wrong_options_are_one_sentence(profile, changes, message):
-    with pytest.raises(UserError, match=re.escape(message)):
-        alce_options(profile, **changes)
+def test_choices_stand_behind_the_name_of_their_profile():
+    assert find_profile(PROFILES, "paper", "keep") == PAPER
+    assert find_profile(PROFILES, "aliice", "move all", "fails").name == "aliice|leading=move all|uncited=fails"
+    with pytest.raises(UserError, match="Did you mean 'paper'"):
+        find_profile(PROFILES, "papr")

@@ -5,11 +5,12 @@ tests/golden/alce_eval.json holds, for 13 answers and one list answer, the sente
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from metaeval.citation.alce.citations import RELEASED, alce_lines, alce_options, statements
+from metaeval.citation.alce.citations import RELEASED, read_alce, statements
 from metaeval.citation.alce.correctness import answer_values, clean_answer, list_scores
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import citation_shares, estimate, group_codes, macro, means
@@ -57,7 +58,7 @@ def answers_of(golden):
 def scores(answers, lines):
     """Recall and precision, the means over answers, as released."""
     group, n_groups = group_codes(answers)
-    shares = citation_shares(answers, lines, undefined_is_zero=RELEASED.uncited_precision == "zero")
+    shares = citation_shares(answers, lines, undefined_is_zero=True)
     return [estimate(macro(own), group, n_groups, Resampling(0)) for own in shares]
 
 
@@ -71,7 +72,7 @@ def test_every_case_is_exact(golden, splitter):
         found = statements(answer, RELEASED, splitter)
         assert [answer.text[one.claim.start : one.claim.end] for one in found] == case["sentences"], case["case"]
         assert [one.claim.text for one in found] == case["targets"], case["case"]
-        lines = alce_lines([answer], stub, RELEASED, splitter)
+        lines = read_alce([answer], RELEASED, splitter).judge(stub)[0]
         recall, precision = scores([answer], lines)
         assert percent(recall.value) == case["citation_rec"], case["case"]
         assert percent(precision.value) == case["citation_prec"], case["case"]
@@ -81,7 +82,7 @@ def test_every_case_is_exact(golden, splitter):
 
 def test_the_corpus_is_exact_and_asked_in_three_calls(golden, splitter):
     answers, stub = answers_of(golden), Stub()
-    lines = alce_lines(answers, stub, RELEASED, splitter)
+    lines = read_alce(answers, RELEASED, splitter).judge(stub)[0]
     recall, precision = scores(answers, lines)
     assert percent(recall.value) == golden["corpus"]["citation_rec"]
     # One unit in the last place: the official mean adds in another order.
@@ -105,13 +106,13 @@ def test_a_list_answer_is_exact(golden):
     item, official = golden["qampari"]["input"][0], golden["qampari"]["f1"]
     passages = tuple(Passage(doc["text"], doc["title"]) for doc in item["docs"])
     answer = Answer("1", item["output"], passages, item["question"], reference={"answers": item["answers"]})
-    options = alce_options("released", statements="list items")
+    options = replace(RELEASED, units="list items")
     found = list_scores(clean_answer(answer, options), item["answers"])
     assert found["num_preds"] == official["num_preds"]
     for name in ("prec", "rec", "rec_top5", "f1", "f1_top5"):
         assert percent(found[f"qampari_{name}"]) == pytest.approx(official[f"qampari_{name}"], abs=1e-12)
     stub = Stub()
-    recall, precision = scores([answer], alce_lines([answer], stub, options))
+    recall, precision = scores([answer], read_alce([answer], options).judge(stub)[0])
     assert percent(recall.value) == golden["qampari"]["citations"]["citation_rec"]
     assert percent(precision.value) == golden["qampari"]["citations"]["citation_prec"]
     assert stub.asked == {tuple(call) for call in golden["qampari"]["nli_calls"]}

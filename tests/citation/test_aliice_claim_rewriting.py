@@ -14,6 +14,7 @@ from metaeval.citation.aliice.claim_rewriting import (
     fragments,
     prompt_of,
     read_claim,
+    read_line,
     rewrite,
     with_rewritings,
 )
@@ -147,3 +148,24 @@ def test_a_prompt_of_ones_own_needs_its_places_and_is_told_apart(options, tmp_pa
     names = [RewriteOptions(prompt_file=file).identity()["prompt"] for file in (None, own)]
     assert [name.partition("@")[0] for name in names] == ["own", "file"]
     assert names[0].partition("@")[2] != names[1].partition("@")[2]
+
+
+@pytest.mark.parametrize(
+    ("reply", "claim"),
+    [
+        ("Other signs include Deuel's halo sign.", "Other signs include Deuel's halo sign."),
+        ("Modified sentence: Tea is hot.", "Tea is hot."),
+        ("Claim: Tea is hot.", "Tea is hot."),
+        ('"Tea is hot."', "Tea is hot."),
+        ("\n Tea is hot.\n", "Tea is hot."),
+        ("Tea is hot.\nI left out the rest.", None),
+        ("Tea is hot [1].", None),
+        ("", None),
+        ("...", None),
+        ("Modified sentence:", None),
+    ],
+)
+def test_one_line_of_plain_text_is_a_reply(reply, claim):
+    assert read_line(reply) == claim
+    # The strict form refuses all of them.
+    assert read_claim(reply) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.aliice.claim_options import PAPER, RELEASED, aliice_profile
+from metaeval.citation.aliice.claim_options import PAPER, RELEASED
 from metaeval.citation.aliice.claims import draft, read, read_sentences
 from metaeval.citation.aliice.dependency_tree import Tree, separated, tree_of
 from metaeval.citation.parsers.dependency_parsers import Parse, find_parser, stored_parser
@@ -202,7 +202,7 @@ def test_a_mark_after_a_comma_hangs_on_the_word_before_it():
     assert "nucleic acids" in claims[1]
     assert "nucleic acids" not in claims[0]
     # As released, the nearest token that holds the word or is held by it: "," is in "proteins,".
-    assert [word for word, _ in hung(LIST, aliice_profile("paper", hangs_on="word"))[0]] == [",", ",", "blood"]
+    assert [word for word, _ in hung(LIST, replace(PAPER, hangs_on="word"))[0]] == [",", ",", "blood"]
 
 
 def test_a_comma_alone_is_cited_where_there_is_no_word():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from metaeval.citation.aliice.citation_lines import aliice_lines
-from metaeval.citation.aliice.claim_options import PAPER, RELEASED, aliice_profile
+from metaeval.citation.aliice.claim_options import PAPER, PROFILES, RELEASED
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets
 from metaeval.citation.citation_table import claims_of, unjudged_claim
@@ -32,7 +32,6 @@ from metaeval.citation.measures import (
 )
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.corpus.sentences import RULES
-from metaeval.errors import UserError
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Resampling
 
@@ -65,12 +64,12 @@ def judge_answers(answers, parser, entails, profile, splitter=RULES):
     lines = aliice_lines(read, entails, profile)
     recall, by_group = citation_shares(answers, lines, by_group=True)
     _, by_mark = citation_shares(answers, lines)
-    own = by_group if profile.precision == "groups" else by_mark
+    own = by_group if profile.by_group else by_mark
     found, groups, marks = (
         estimate(macro(shares), *group_codes(answers), Resampling(10, fewest=2))
         for shares in (recall, by_group, by_mark)
     )
-    precision = groups if profile.precision == "groups" else marks
+    precision = groups if profile.by_group else marks
     texts = [each.texts for each in read]
     cvcp = (
         means(list(map(answer_cvcp, texts))) if profile.cvcp == "paper" else variation(list(map(mark_offsets, texts)))
@@ -183,7 +182,7 @@ def test_the_two_precisions_weigh_groups_and_marks():
     assert scores.precision.value == scores.by_group.value == pytest.approx(2 / 3)
     assert scores.by_mark.value == pytest.approx(3 / 5)
     assert scores.f1 == pytest.approx(2 * (2 / 3) / (1 + 2 / 3))  # recall is 1
-    by_marks, _ = judged(SENTENCE.format("[1][4][4]", "[2][3]"), aliice_profile(precision="marks"))
+    by_marks, _ = judged(SENTENCE.format("[1][4][4]", "[2][3]"), replace(PAPER, by_group=False))
     assert by_marks.precision.value == pytest.approx(3 / 5)
 
 
@@ -214,7 +213,7 @@ def test_zero_cites_nothing_or_the_last_passage():
     text = "Cups can be made of glass[0]."
     assert judged(text)[0].recall.value == 0.0
     last = (*PASSAGES[1:], PASSAGES[0])
-    scores, lines = judged(text, aliice_profile(zero="last passage"), passages=last)
+    scores, lines = judged(text, replace(PAPER, zero="last passage"), passages=last)
     assert scores.recall.value == 1.0
     assert [line.problem for line in lines] == ["zero"]
 
@@ -257,17 +256,6 @@ def test_a_set_without_citations_has_no_value():
     assert [line.state for line in lines] == ["uncited"]
 
 
-def test_options_are_named_in_the_signature_and_checked():
-    assert PAPER.signature == "paper"
-    assert aliice_profile("released", bound=10).signature == "released|bound=10"
-    with pytest.raises(UserError, match=r"Unknown profile 'papers'\. Did you mean 'paper'\?"):
-        aliice_profile("papers")
-    with pytest.raises(UserError, match=r"Unknown option of ALiiCE 'bounds'\. Did you mean 'bound'\?"):
-        aliice_profile(bounds=3)
-    with pytest.raises(UserError, match="bound is 0; allowed: a whole number from 1, or none"):
-        aliice_profile(bound=0)
-
-
 WORDS = "Cups are made of which and , . don't cannot שלום 🙂 \u200b \x00 3.5%"
 MARKS = "[1] [2] [1][2] [3,4] [1-3] [^2] [0] [٣] [1 1] [[1]] [[["
 RARE = [", ", ". ", "\n", " ", "\ud800", "a" * 300, "[1]" * 30, f"[{'9' * 24}]", f"[{'9' * 5000}]", "[3, 4]"]
@@ -276,7 +264,7 @@ PIECES = [*WORDS.split(" "), *MARKS.split(" "), *RARE]
 
 @pytest.mark.parametrize("name", ["paper", "released"])
 def test_mangled_answers_do_not_crash_and_no_mark_is_lost(name):
-    profile = aliice_profile(name)
+    profile = PROFILES[name]
     draws = random.Random(7)
     answers = [
         Answer(

@@ -3,10 +3,11 @@
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.alce.citations import alce_lines, alce_options
+from metaeval.citation.alce.citations import PROFILES, read_alce
 from metaeval.citation.citation_table import counts
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks
@@ -41,9 +42,9 @@ def entails(pairs):
 @pytest.mark.parametrize("statements", ["sentences", "list items"])
 @pytest.mark.parametrize("profile", ["paper", "released"])
 def test_no_answer_crashes_and_no_mark_is_lost(profile, statements):
-    options = alce_options(profile, statements=statements)
+    options = replace(PROFILES[profile], units=statements)
     answers = list(mangled(seed=f"{profile} {statements}", count=1000))
-    lines = alce_lines(answers, entails, options)
+    lines = read_alce(answers, options).judge(entails)[0]
     by_answer = {answer.id: [] for answer in answers}
     for line in lines:
         by_answer[line.answer].append(line)

@@ -5,7 +5,7 @@ import pytest
 
 from metaeval.citation import measures
 from metaeval.citation.aliice.citation_lines import aliice_lines
-from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.aliice.claim_options import PAPER
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_claim
 from metaeval.citation.data_model import Answer, Passage, Verdict
@@ -101,8 +101,8 @@ def test_f1_is_the_harmonic_mean():
 def test_claims_that_cite_nothing_and_do_not_count_are_not_open():
     parser = find_parser("small")
     answers = [Answer("a", "A Dane built it [1]. It rains.", (Passage("A Dane built it."),))]
-    read = read_answers(answers, parser, aliice_profile(), find_sentence_splitter("rules"))
-    lines = aliice_lines(read, lambda pairs: [Verdict(True)] * len(pairs), aliice_profile())
+    read = read_answers(answers, parser, PAPER, find_sentence_splitter("rules"))
+    lines = aliice_lines(read, lambda pairs: [Verdict(True)] * len(pairs), PAPER)
 
     (share,) = recalls(answers, lines)
 

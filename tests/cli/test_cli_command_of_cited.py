@@ -40,7 +40,7 @@ def command_of(out):
 
 OFFLINE = [
     ("cite", "alce", "answers.jsonl", *JUDGES, "-s", "premise=chunks", "-s", "chunk.size=9", "-s", "interval.seed=4"),
-    ("cite", "aliice", "answers.jsonl", "--nli", "rouge-2", "--threshold", "soft", "--profile", "printed"),
+    ("cite", "aliice", "answers.jsonl", "--nli", "rouge-2", "--threshold", "soft", "--profile", "released"),
     ("cite", "scifi", "answers.jsonl", "--nli", "overlap"),
     (
         *("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "--threshold", "overlap=0.5", "-s", "window=4"),

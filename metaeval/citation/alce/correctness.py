@@ -11,22 +11,25 @@ import os
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, islice
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from metaeval.citation.alce.citations import MAUVE_MODEL, PAPER, AlceOptions, clean
+from metaeval.citation.alce.citations import MAUVE_MODEL, PAPER, READER, AlceProfile, clean
 from metaeval.citation.citation_table import verdicts_on
 from metaeval.citation.data_model import Answer, Entails
 from metaeval.citation.marks_and_sentences import prepare
 from metaeval.citation.measures import AnswerShare, f1
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError
+from metaeval.errors import UserError, unknown
+from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -34,13 +37,13 @@ _TOP = 5
 
 _LISTS = ("num_preds", "qampari_prec", "qampari_rec", "qampari_rec_top5", "qampari_f1", "qampari_f1_top5")
 
-MEASURES = ("str_em", "str_hit", "rougeLsum", "rougeL", "claims_nli", *_LISTS, "length")
+MEASURES = ("str_em", "str_hit", "rougeLsum", "claims_nli", *_LISTS, "length")
 """The measures of a single answer but `READER_MEASURES`, as the released code names them, in the order of tables."""
 
 
-def clean_answer(answer: Answer, options: AlceOptions = PAPER) -> str:
-    """Return the answer's text without its marks; only the first line if options.lines is "first"."""
-    return clean(prepare(answer.text, options.lines), answer, options).text
+def clean_answer(answer: Answer, profile: AlceProfile = PAPER) -> str:
+    """Return the answer's text without its marks; only the first line if profile.lines is "first"."""
+    return clean(prepare(answer.text, profile.lines), answer, profile).text
 
 
 def normalise(text: str) -> str:
@@ -89,12 +92,12 @@ def list_scores(text: str, wanted: Sequence[Sequence[str]]) -> dict[str, float |
     return dict(zip(_LISTS, values, strict=True))
 
 
-def claim_recalls(answers: Sequence[Answer], entails: Entails, options: AlceOptions = PAPER) -> list[float | None]:
+def claim_recalls(answers: Sequence[Answer], entails: Entails, profile: AlceProfile = PAPER) -> list[float | None]:
     """Return the share of the reference's claims (ELI5) that each answer's text entails, from one call of `entails`.
 
     Claims without a verdict are left out; None for an answer without any other claim.
     """
-    texts = [clean_answer(answer, options) for answer in answers]
+    texts = [clean_answer(answer, profile) for answer in answers]
     claims = [answer.reference.get("claims") or () for answer in answers]
     pairs = [[(text, claim) for claim in own_claims] for text, own_claims in zip(texts, claims, strict=True)]
     verdicts = verdicts_on(chain(*pairs), entails)
@@ -118,7 +121,6 @@ def rouge_lsum(
     references: Sequence[Sequence[str]],
     splitter: SentenceSplitter = RULES,
     split_on: Literal["text as written", "small letters"] = "text as written",
-    kind: Literal["rougeLsum", "rougeL"] = "rougeLsum",
 ) -> list[float | None]:
     """Return the ROUGE-Lsum F1 of each text with the best of its references, in [0, 1]; None without a reference.
 
@@ -126,17 +128,17 @@ def rouge_lsum(
     rules split no text in small letters, since none of their sentences opens with one.
 
     split_on: split into sentences before lower-casing ("text as written"), or after it, as the released code does
-    ("small letters"). kind: "rougeL" for ROUGE-L of the whole texts, for which sentences make no difference.
+    ("small letters").
     """
     from rouge_score.rouge_scorer import RougeScorer
 
-    scorer = RougeScorer([kind], use_stemmer=True)
+    scorer = RougeScorer(["rougeLsum"], use_stemmer=True)
 
     def lines(text: str) -> str:
         return "\n".join(splitter.split(text if split_on == "text as written" else text.lower())).lower()
 
     def score(text: str, reference: str) -> float:
-        return float(scorer.score(lines(reference), lines(text))[kind].fmeasure)
+        return float(scorer.score(lines(reference), lines(text))["rougeLsum"].fmeasure)
 
     return [
         max((score(text, reference) for reference in text_references), default=None)
@@ -144,21 +146,14 @@ def rouge_lsum(
     ]
 
 
-ROUGE: tuple[Literal["rougeLsum", "rougeL"], ...] = ("rougeLsum", "rougeL")
-"""The two kinds of ROUGE: of sentences (ROUGE-Lsum, which the released codes compute), and of whole texts."""
-
-MeasureValues = Mapping[str, Sequence[float | None]]
-"""The values of each measure, one for each answer in order; None where an answer has no value."""
-
-
 def answer_values(
-    answers: Sequence[Answer], options: AlceOptions = PAPER, splitter: SentenceSplitter = RULES
-) -> MeasureValues:
+    answers: Sequence[Answer], profile: AlceProfile = PAPER, splitter: SentenceSplitter = RULES
+) -> dict[str, Sequence[float | None]]:
     """Return the values of `MEASURES` but `claims_nli`, by name: shares in [0, 1] and counts, one per answer.
 
     A measure that has no value for any answer is left out; `claim_recalls` computes `claims_nli`.
     """
-    texts = [clean_answer(answer, options) for answer in answers]
+    texts = [clean_answer(answer, profile) for answer in answers]
     short = [short_answers(text, short_answers_of(answer)) for answer, text in zip(answers, texts, strict=True)]
     gold = [answer.reference.get("answers") or () for answer in answers]
     lists = list(map(list_scores, texts, gold))
@@ -167,7 +162,7 @@ def answer_values(
         "length": [float(len(text.split())) for text in texts],
         "str_em": [share.value if share else None for share in short],
         "str_hit": [float(share.hits == share.total) if share else None for share in short],
-        **{kind: rouge_lsum(texts, references, splitter, options.split_on, kind) for kind in ROUGE},
+        "rougeLsum": rouge_lsum(texts, references, splitter, profile.split_on),
         **{name: [list_values.get(name) for list_values in lists] for name in _LISTS},
     }
     return {name: column for name, column in values.items() if any(value is not None for value in column)}
@@ -215,7 +210,7 @@ def reader_scores(gold: Sequence[Sequence[str]], predictions: Sequence[str]) -> 
 
 
 def reader_values(
-    answers: Sequence[Answer], reader: QaReader, options: AlceOptions = PAPER
+    answers: Sequence[Answer], reader: QaReader, profile: AlceProfile = PAPER
 ) -> dict[str, list[float | None]]:
     """Return the values of each of `READER_MEASURES`, one per answer; None for an answer without sub-questions.
 
@@ -224,7 +219,7 @@ def reader_values(
     """
     pairs: list[tuple[str, str]] = []
     for answer in answers:
-        text = clean_answer(answer, options) or " "
+        text = clean_answer(answer, profile) or " "
         pairs += [(str(pair["question"]), text) for pair in answer.reference.get("qa_pairs") or ()]
     predictions = iter(reader(pairs))
     gold = [short_answers_of(answer) for answer in answers]
@@ -238,12 +233,12 @@ SEED = 25
 _KINDS = ("gpt2", "bert")
 
 
-def answers_mauve(answers: Sequence[Answer], model: str = MAUVE_MODEL, options: AlceOptions = PAPER) -> float | None:
+def answers_mauve(answers: Sequence[Answer], model: str = MAUVE_MODEL, profile: AlceProfile = PAPER) -> float | None:
     """Return `mauve` of the answers, without marks, and their reference answers; answers without one are left out."""
     referenced = [answer for answer in answers if answer.reference.get("answer")]
     return mauve(
         [answer.question for answer in referenced],
-        [clean_answer(answer, options) for answer in referenced],
+        [clean_answer(answer, profile) for answer in referenced],
         [str(answer.reference["answer"]) for answer in referenced],
         model=model,
     )
@@ -313,3 +308,54 @@ def _no_bars() -> Iterator[None]:
             del os.environ["DISABLE_TQDM"]
         else:
             os.environ["DISABLE_TQDM"] = before
+
+
+MAUVE = "mauve"
+"""Name of a measure of all answers of a system together, without values of single answers and without an interval."""
+
+CLAIM_RECALL = "claims_nli"
+
+TEXT_MEASURES = (*MEASURES, *READER_MEASURES)
+"""Measures of an answer's text, named as in the released code; `READER_MEASURES` are computed on request only."""
+
+
+def text_measures(
+    answers: Sequence[Answer],
+    profile: AlceProfile = PAPER,
+    splitter: SentenceSplitter = RULES,
+    wanted: Sequence[str] = (),
+    reader: str = READER,
+    mauve_model: str = MAUVE_MODEL,
+) -> tuple[dict[str, Sequence[float | None]], Callable[[Sequence[Answer]], float | None] | None, dict[str, str]]:
+    """Return the values of each answer by measure, MAUVE of some answers (None: not wanted), and signature fields.
+
+    wanted: names of measures; by default all that need no model and have a value. reader, mauve_model: hub ids or
+    folders of models. Raises `UserError` for an unknown measure, and for a model that is not at hand or cannot be used.
+    """
+    known = (*TEXT_MEASURES, MAUVE)
+    for name in wanted:
+        if name not in known:
+            raise unknown("measure", name, known, "Recall, precision and F1 are always computed.")
+    values, fields, of_system = answer_values(answers, profile, splitter), {}, None
+    if {*wanted} & {*READER_MEASURES}:
+        from transformers import AutoModelForQuestionAnswering
+
+        from metaeval.citation.alce.qa_model import extractive_reader
+        from metaeval.scoring.backends.model_loading import load_model, load_tokenizer
+
+        found = _model(reader)
+        model: Any = load_model(AutoModelForQuestionAnswering, found, "float32", "cpu")
+        values |= reader_values(answers, extractive_reader(model, load_tokenizer(found)), profile)
+        fields["reader"] = f"{Path(reader).name}@{found.fingerprint}"
+    if MAUVE in wanted:
+        found = _model(mauve_model)
+        of_system = partial(answers_mauve, model=str(found.folder), profile=profile)
+        fields[MAUVE] = f"{Path(mauve_model).name}@{found.fingerprint}"
+    # In the order of the tables.
+    kept = {key: values[key] for key in TEXT_MEASURES if key in values and (not wanted or key in wanted)}
+    return kept, of_system, fields
+
+
+def _model(name: str) -> ModelFolder:
+    checkpoint = Checkpoint(name, "size and licence: see its page on the hub")
+    return find_model(checkpoint, folder if (folder := Path(name)).is_dir() else None)

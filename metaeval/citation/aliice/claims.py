@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal
 
-from metaeval.citation.aliice.claim_options import Profile
-from metaeval.citation.aliice.dependency_tree import GONE, UNREACHABLE, Tree, as_printed, separated, tree_of
+from metaeval.citation.aliice.claim_options import AliiceProfile
+from metaeval.citation.aliice.dependency_tree import GONE, UNREACHABLE, Tree, separated, tree_of
 from metaeval.citation.data_model import Answer, Claim, Mark
 from metaeval.citation.marks_and_sentences import LocatedText, find_marks, joined, move_leading, split, whole
 from metaeval.citation.parsers.dependency_parsers import Parse, Parser
@@ -58,7 +58,7 @@ def without_marks(sentence: str) -> str:
     return re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", sentence)).replace(" |", "").replace("]", "")
 
 
-def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, ...], tuple[CitationGroup, ...]]:
+def words_and_groups(clean: LocatedText, profile: AliiceProfile) -> tuple[tuple[str, ...], tuple[CitationGroup, ...]]:
     """Return (words, citation groups) of a cleaned sentence, in order.
 
     A group belongs to the word before it; at the start of the sentence to the first word (index 0, even if there is no
@@ -81,7 +81,7 @@ def words_and_groups(clean: LocatedText, profile: Profile) -> tuple[tuple[str, .
     return tuple(words), by_word(groups, profile)
 
 
-def by_word(groups: list[CitationGroup], profile: Profile) -> tuple[CitationGroup, ...]:
+def by_word(groups: list[CitationGroup], profile: AliiceProfile) -> tuple[CitationGroup, ...]:
     """Return one group per word, in order of first appearance: a word's groups merged, or its last (`merge_groups`)."""
     at: dict[int, CitationGroup] = {}
     for group in groups:
@@ -153,7 +153,7 @@ class SentenceClaims:
     trace: tuple[AppliedRule, ...] = ()
 
 
-def read_sentences(sentences: Sequence[str], parser: Parser, profile: Profile) -> list[SentenceClaims]:
+def read_sentences(sentences: Sequence[str], parser: Parser, profile: AliiceProfile) -> list[SentenceClaims]:
     """Return the claims of every sentence, in order; equal texts are parsed once, all in one batch."""
     drafts = [draft(sentence, profile) for sentence in sentences]
     texts = dict.fromkeys(each.text for each in drafts if each.text is not None)
@@ -166,7 +166,7 @@ def read_sentences(sentences: Sequence[str], parser: Parser, profile: Profile) -
     ]
 
 
-def draft(sentence: str, profile: Profile) -> PreparedSentence:
+def draft(sentence: str, profile: AliiceProfile) -> PreparedSentence:
     """Return a sentence prepared for the parser, or with its claim if it has no mark or is too long to parse."""
     as_is = whole(sentence)
     if not has_mark(sentence):
@@ -178,7 +178,7 @@ def draft(sentence: str, profile: Profile) -> PreparedSentence:
     return PreparedSentence(sentence, clean, words, groups, " ".join(words))
 
 
-def read(ready: PreparedSentence, parse: Parse, profile: Profile) -> SentenceClaims:
+def read(ready: PreparedSentence, parse: Parse, profile: AliiceProfile) -> SentenceClaims:
     """Return the claims of a prepared sentence, given the parse of its text."""
     if profile.hangs_on == "offset":
         places = _nodes_by_offset(ready, parse)
@@ -238,7 +238,9 @@ def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
     return places
 
 
-def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace: list[AppliedRule]) -> tuple[int, ...]:
+def _claim_of(
+    tree: Tree, i: int, nodes: Sequence[int], profile: AliiceProfile, trace: list[AppliedRule]
+) -> tuple[int, ...]:
     """Return the token indices of node i's claim, without what belongs to the claims of the other `nodes`.
 
     trace: an output, to which the rules that were applied are appended.
@@ -248,8 +250,7 @@ def _claim_of(tree: Tree, i: int, nodes: Sequence[int], profile: Profile, trace:
         if j not in tree:
             trace.append((i, j, GONE))
             continue
-        step = as_printed(tree, i, j) if profile.rules == "algorithm" else separated(tree, i, j, profile.replace_root)
-        tree, rule = step
+        tree, rule = separated(tree, i, j, profile.replace_root)
         trace.append((i, j, rule))
     return tree.subtree(tree.root)
 
@@ -279,7 +280,7 @@ class AnswerClaims:
 
 
 def read_answers(
-    answers: Sequence[Answer], parser: Parser, profile: Profile, splitter: SentenceSplitter = RULES
+    answers: Sequence[Answer], parser: Parser, profile: AliiceProfile, splitter: SentenceSplitter = RULES
 ) -> list[AnswerClaims]:
     """Return the claims of every answer, in order."""
     split_up: list[list[LocatedText]] = []
@@ -300,7 +301,7 @@ def read_answers(
     return answer_claims
 
 
-def in_one_form(answer: Answer, profile: Profile) -> LocatedText:
+def in_one_form(answer: Answer, profile: AliiceProfile) -> LocatedText:
     """Return the answer with each mark that the profile reads rewritten as [n], from 1 on (lower numbers as [0])."""
     text = whole(answer.text)
     pieces: list[LocatedText] = []

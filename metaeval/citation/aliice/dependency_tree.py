@@ -111,7 +111,7 @@ Step = tuple[Tree, str]
 def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
     """Return the tree for the claim of node i, without what belongs to the claim of node j, and the rule applied.
 
-    i, j: nodes of the tree. replace_root: see `Profile`.
+    i, j: nodes of the tree. replace_root: see `AliiceProfile`.
     """
     lca = tree.lca(i, j)
     if tree.doubled in tree.path(lca):
@@ -141,19 +141,6 @@ def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
     if lca == tree.root and opens_sentence(tree, ti):
         return tree.rooted_at(ti), "cc:i_first:root:Ti_initial_clause:root=Ti"
     return tree.without(tj, *tc), "cc:i_first:drop_Tj_and_Tc"
-
-
-def as_printed(tree: Tree, i: int, j: int) -> Step:
-    """Return the tree after one step of the paper's Algorithm 1, read with section 3.2, and the step's name.
-
-    Algorithm and section look neither at conjunctions nor at labels. Where they print Ti for the subtree that is
-    removed, Tj is meant: without its own node, node i would have no claim.
-    """
-    lca = tree.lca(i, j)
-    ti, tj = (node if node == lca else tree.child_towards(lca, node) for node in (i, j))
-    if lca == i or (lca != j and ti < tj):
-        return tree.without(tj), "mask_Tj"
-    return (tree.rooted_at(ti) if lca == tree.root else tree.lifted(ti, over=lca)), "replace_lca_by_Ti"
 
 
 def coordinations_between(tree: Tree, lca: int, ti: int, tj: int) -> tuple[int, ...]:

@@ -31,13 +31,9 @@ def sentence_cvcp(sentence: str) -> float | None:
     return float(np.std(positions) / np.mean(positions)) if positions else None
 
 
-def answer_cvcp(sentences: Sequence[str], uncited_is_zero: bool = False) -> float | None:
-    """Return the mean of `sentence_cvcp` over an answer's cited sentences (Equation 4); None if nothing is cited.
-
-    uncited_is_zero: take the mean over all sentences, those without a citation as 0; None only without a sentence.
-    """
-    values = [0.0 if value is None and uncited_is_zero else value for value in map(sentence_cvcp, sentences)]
-    known = [value for value in values if value is not None]
+def answer_cvcp(sentences: Sequence[str]) -> float | None:
+    """Return the mean of `sentence_cvcp` over an answer's cited sentences (Equation 4); None if nothing is cited."""
+    known = [value for value in map(sentence_cvcp, sentences) if value is not None]
     return float(np.mean(known)) if known else None
 
 

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from metaeval.citation.alce.citations import MAUVE_MODEL, READER, AlceOptions
-from metaeval.citation.aliice.claim_options import Profile
+from metaeval.citation.alce.citations import MAUVE_MODEL, READER
+from metaeval.citation.citation_table import Uncited
+from metaeval.citation.marks_and_sentences import Leading
 from metaeval.citation.pipelines import pipeline
 from metaeval.citation.pipelines.pipeline import Pipeline, PipelineMeasure
 from metaeval.declared import Flag
@@ -27,7 +28,6 @@ TEXT_MEASURES = (
     PipelineMeasure("str_em", "EM recall", "share of the reference's short answers that occur in the text", 100, 1),
     PipelineMeasure("str_hit", "hit", "share of answers in which every short answer occurs", 100, 1),
     PipelineMeasure("rougeLsum", "ROUGE-Lsum", "longest common subsequence with the reference", 100, 1),
-    PipelineMeasure("rougeL", "ROUGE-L", "longest common subsequence with the reference, in the whole text", 100, 1),
     PipelineMeasure("claims_nli", "claim recall", "share of the reference's claims that the text entails", 100, 1),
     PipelineMeasure("num_preds", "items", "number of items of the list", 1, 1),
     PipelineMeasure("qampari_prec", "list precision", "share of the list's items that are correct", 100, 1),
@@ -58,23 +58,32 @@ PremiseName = Annotated[
 class ClaimOptions(pipeline.ReadsAnswers, pipeline.JudgedByMetrics):
     """Options of ALCE and ALiiCE."""
 
-    untyped = frozenset({"premise", "reader", "mauve_model"})
+    untyped = frozenset({"premise", "reader", "mauve_model", "leading", "uncited"})
 
     premise: PremiseName = "joint"
     profile: Annotated[str, Flag("NAME")] = Field(
         default="paper",
         description="Definition: paper (as published), released (as the authors' code computes); ALCE: aliice (as the "
-        "ALCE columns of ALiiCE's tables); ALiiCE: printed.",
+        "ALCE columns of ALiiCE's tables).",
     )
     measures: Annotated[pipeline.NameList, Flag("NAMES", multiple=True)] = Field(
         default=(),
-        description="Measures of the text: str_em, str_hit, rougeLsum, rougeL, length, qa_em, mauve ... Repeatable.",
+        description="Measures of the text: str_em, str_hit, rougeLsum, length, qa_em, mauve ... Repeatable.",
     )
     reader: Annotated[str, Flag("MODEL")] = Field(
         default=READER, description="Reader model of qa_em, qa_f1 and qa_hit: hub id or folder."
     )
     mauve_model: Annotated[str, Flag("MODEL")] = Field(
         default=MAUVE_MODEL, description="Model of mauve: hub id or folder."
+    )
+    leading: Annotated[Leading | None, Flag("HOW")] = Field(
+        default=None,
+        description="Marks that open a sentence: keep, or move first or all of them to the sentence before (default: "
+        "the profile's).",
+    )
+    uncited: Annotated[Uncited | None, Flag("HOW")] = Field(
+        default=None,
+        description="A sentence or claim without a citation: fails, or left out (default: the profile's).",
     )
 
 
@@ -113,7 +122,6 @@ ALCE = Pipeline(
       metaeval cite alce answers.jsonl --nli nli --threshold 0.5
     """,
     measures=(*MEASURES, *TEXT_MEASURES),
-    owners={"options": AlceOptions},
     backends="many",
     read=pipeline.step("citation.pipelines.alce_and_aliice_steps:read"),
     judge=pipeline.step("citation.pipelines.alce_and_aliice_steps:lay_out"),
@@ -125,7 +133,6 @@ ALIICE = replace(
     title=TITLES["aliice"],
     paper="Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation",
     options=AliiceCommand,
-    owners={"options": Profile},
     tree=pipeline.step("citation.pipelines.figures:sentence_tree"),
     help="""Measure citation recall and precision of claims (ALiiCE).
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
-from metaeval.citation.citation_table import CitationLine, counts, sentence_rows, unjudged
-from metaeval.citation.claim_judging import (
-    CLAIM_RECALL,
-    WITHIN,
-    PipelineJudgement,
-    PipelineReading,
-    answer_rows,
-    read_claims,
-)
+from metaeval.citation.alce.citations import PAPER, PROFILES, AlceProfile, read_alce
+from metaeval.citation.alce.correctness import CLAIM_RECALL, MAUVE, claim_recalls, text_measures
+from metaeval.citation.aliice.citation_lines import WITHIN, read_aliice
+from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.citation_table import CitationLine, counts, find_profile, sentence_rows, unjudged
+from metaeval.citation.data_model import Answer, answer_cells
+from metaeval.citation.measures import Statistic, means, value_of
 from metaeval.citation.pipelines import pipeline, provenance
 from metaeval.citation.pipelines.alce_and_aliice import MEASURES, TEXT_MEASURES, TITLES, AliiceCommand
 from metaeval.citation.pipelines.layout import Entry, IntervalEnds
@@ -22,12 +20,15 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Run
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.ranking_tables import flip_sheets, ranking_sheets
+from metaeval.citation.stated_answers import StatedAnswers
 from metaeval.citation.system_comparison import Rankings, SystemPanel, panel_of, values_of
 from metaeval.config import RunConfig
+from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.display_text import count
 from metaeval.report.result import Column
 from metaeval.report.table import Note, Record, Table, format_value, plain
 from metaeval.runs.evaluation import resampling_of
+from metaeval.stats.influence import COUNTS, SHARES
 
 HEADLINES = RECALL, PRECISION, F1 = tuple(measure.column for measure in MEASURES)
 _SOFT = "soft: recall is the mean score of claims, precision that of single citations"
@@ -44,28 +45,66 @@ _SCORED = (*HEADLINES, *(measure.column for measure in TEXT_MEASURES if measure.
 
 
 @dataclass(frozen=True, eq=False)
-class CitedAnswers:
-    """Answers of systems with their judgements by each backend. judged: in the order of `backends`."""
+class Judged:
+    """The verdicts of one backend. lines: the citation table. degrees: the lines that hold recall and precision.
 
-    reading: PipelineReading
+    statistics: recall, precision, F1, and the recall of the references' claims where it was computed.
+    """
+
+    lines: Sequence[CitationLine]
+    degrees: Sequence[CitationLine]
+    statistics: Mapping[str, Statistic]
+
+
+@dataclass(frozen=True, eq=False)
+class CitedAnswers:
+    """Answers of systems with their judgements by each backend. judged: in the order of `backends`.
+
+    statistics: those that need no verdict. mauve: computes MAUVE of some answers (None: not wanted).
+    """
+
+    stated: StatedAnswers
+    fields: Mapping[str, str]
+    statistics: Mapping[str, Statistic]
+    mauve: Callable[[Sequence[Answer]], float | None] | None
     config: RunConfig
     panel: SystemPanel
     backends: Sequence[Backend]
-    judged: Sequence[PipelineJudgement]
+    judged: Sequence[Judged]
 
     @property
-    def both(self) -> list[tuple[Backend, PipelineJudgement]]:
+    def both(self) -> list[tuple[Backend, Judged]]:
         """Each backend with its judgements."""
         return list(zip(self.backends, self.judged, strict=True))
 
 
-def judge(reading: PipelineReading, backends: Iterable[Backend], config: RunConfig) -> CitedAnswers:
-    """Return the answers with the judgements of each backend; one backend after the other is made and judges."""
-    judgements = [(backend, reading.judge(backend.entails, backend.soft)) for backend in backends]
-    panel = panel_of(reading.answers, resampling_of(config))
-    return CitedAnswers(
-        reading, config, panel, [backend for backend, _ in judgements], [judged for _, judged in judgements]
-    )
+def judge(
+    stated: StatedAnswers,
+    backends: Iterable[Backend],
+    config: RunConfig,
+    wanted: Sequence[str] = (),
+    splitter: SentenceSplitter = RULES,
+    **models: str,
+) -> CitedAnswers:
+    """Return the answers with the judgements of each backend; one backend after the other is made and judges.
+
+    wanted, models: see `text_measures`.
+    """
+    rules = stated.profile if isinstance(stated.profile, AlceProfile) else PAPER
+    values, mauve, fields = text_measures(stated.answers, rules, splitter, wanted, **models)
+    asks = (not wanted or CLAIM_RECALL in wanted) and any(each.reference.get("claims") for each in stated.answers)
+    used, judged = [], []
+    for backend in backends:
+        lines, degrees = stated.judge(backend.entails, backend.soft)
+        statistics = stated.measure(degrees)
+        if asks and not backend.soft:
+            statistics[CLAIM_RECALL] = means(claim_recalls(stated.answers, backend.entails, rules))
+        judged.append(Judged(lines, degrees, statistics))
+        used.append(backend)
+    ranges = {key: COUNTS if key in ("length", "num_preds") else SHARES for key in values}
+    statistics = {**stated.statistics, **{key: means(of, ranges[key]) for key, of in values.items()}}
+    panel = panel_of(stated.answers, resampling_of(config))
+    return CitedAnswers(stated, {**stated.fields, **fields}, statistics, mauve, config, panel, used, judged)
 
 
 def citation_sheets(cited: CitedAnswers, name: str) -> list[Table]:
@@ -94,26 +133,32 @@ def rankings(cited: CitedAnswers) -> Rankings:
             for column in HEADLINES
         },
         labels={column.key: column.label for column in HEADLINES},
-        shares={key: [getattr(judged, key) for judged in cited.judged] for key in ("recall", "precision")},
+        shares=dict(
+            zip(
+                ("recall", "precision"),
+                zip(*(cited.stated.shares(judged.degrees) for judged in cited.judged), strict=True),
+                strict=True,
+            )
+        ),
     )
 
 
 def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
     """Return the provenance that all tables share: settings, notes on verdicts and marks. name: of the data."""
-    reading, panel, lines = cited.reading, cited.panel, cited.judged[0].lines
-    marks, kind, unit = counts(lines), TITLES[reading.name], "sentence" if reading.name == "alce" else "claim"
-    data = provenance.data_of(name, reading.name, reading.answers, marks["claims"], marks["marks"])
+    stated, panel, lines = cited.stated, cited.panel, cited.judged[0].lines
+    marks, kind, unit = counts(lines), TITLES[stated.name], "sentence" if stated.name == "alce" else "claim"
+    data = provenance.data_of(name, stated.name, stated.answers, marks["claims"], marks["marks"])
     both = [(backend.name, judged) for backend, judged in cited.both]
     # ALiiCE cuts no sentence where no citation is within a sentence.
-    within, whole_sentences = reading.values.get(WITHIN), []
-    if within is not None and not any(within):
+    whole_sentences = []
+    if WITHIN in cited.statistics and not any(cited.statistics[WITHIN].alone):
         whole_sentences = [
             "no citation is within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
         ]
     notes = (
         provenance.warning(panel, cited.backends, whole_sentences),
         provenance.data_note(panel, data, (data.statements, "claim"), (data.citations, "citation mark")),
-        Note("settings", provenance.settings_text(reading.fields)),
+        Note("settings", provenance.settings_text(cited.fields)),
         provenance.verdicts(cited.backends, _SOFT, "supported from {} on ({})"),
         Note(
             "recall",
@@ -130,8 +175,8 @@ def provenance_of(cited: CitedAnswers, name: str) -> Provenance:
     return Provenance(
         data=data,
         kind=kind,
-        subtitle=f"{plain(data.name)}, {kind}, profile {plain(reading.fields['profile'])}",
-        fields=reading.fields,
+        subtitle=f"{plain(data.name)}, {kind}, profile {plain(cited.fields['profile'])}",
+        fields=cited.fields,
         interval=cited.config.interval,
         judges=[backend.fields for backend in cited.backends],
         after=notes,
@@ -160,24 +205,33 @@ def row_tables(name: str, answers: Sequence[Record], lines: Sequence[CitationLin
 
 
 def _texts(cited: CitedAnswers, around: Provenance) -> Table:
-    panel, reading, entries = cited.panel, cited.reading, []
+    panel, entries = cited.panel, []
     for number, system in enumerate(panel.systems):
-        answers = [reading.answers[row] for row in panel.rows(number)]
-        wholes: dict[str, IntervalEnds] = {key: (of(answers), None, None) for key, of in reading.wholes.items()}
-        entries.append(Entry(system, "", {**panel.ends(reading.statistics, number), **wholes}))
+        values: dict[str, IntervalEnds] = dict(panel.ends(cited.statistics, number))
+        if cited.mauve:
+            values[MAUVE] = cited.mauve([panel.answers[row] for row in panel.rows(number)]), None, None
+        entries.append(Entry(system, "", values))
     statements, *others = _READ
-    if reading.fields.get("units") == "list items":
+    if cited.fields.get("units") == "list items":
         statements = statements.model_copy(update={"label": "items"})
     columns = [statements, *others, *(measure.column for measure in TEXT_MEASURES)]
     return around.scores("answers", "The answers", columns, entries)
 
 
-def _bounds(cited: CitedAnswers, judged: PipelineJudgement) -> str:
+def _bounds(cited: CitedAnswers, judged: Judged) -> str:
     """Return, as text, recall and precision of each system with all missing verdicts negative, and all positive."""
+    least, most = (cited.stated.measure(judged.degrees, missing) for missing in (0, 1))
+    lacking = {line.answer for line in unjudged(judged.lines)}
 
     def ranges(system: int) -> list[str]:
-        ends = cited.reading.bounds(judged, cited.panel, system).items()
-        return [f"{key} {format_value(worst, RECALL)} to {format_value(best, RECALL)}" for key, (worst, best) in ends]
+        rows = cited.panel.rows(system)
+        if not any(cited.panel.answers[row].id in lacking for row in rows):
+            return []
+        ends = {
+            key: [format_value(value_of(end[key], rows), RECALL) for end in (least, most)]
+            for key in ("recall", "precision")
+        }
+        return [f"{key} {worst} to {best}" for key, (worst, best) in ends.items()]
 
     return provenance.texts_by_system(cited.panel, ranges)
 
@@ -201,17 +255,39 @@ def marks_text(lines: Sequence[CitationLine]) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def read(run: Run) -> tuple[Run, PipelineReading]:
+def read(run: Run) -> tuple[Run, StatedAnswers]:
     """Return the run, and its answers as its pipeline (ALCE or ALiiCE) reads them."""
-    name = "aliice" if isinstance(run.options, AliiceCommand) else "alce"
-    others = {"files", "format", "sources", "premise", *pipeline.JudgedByMetrics.model_fields}
-    changes = run.set_options.get("options", {})
-    return run, read_claims(name, run.answers, **run.options.model_dump(exclude=others), changes=changes)
+    options = run.options
+    chosen = {"leading": options.leading, "uncited": options.uncited}
+    if isinstance(options, AliiceCommand):
+        profile = aliice_profile(options.profile, **chosen)
+        return run, read_aliice(run.answers, profile, run.splitter, options.parser)
+    rules = replace(find_profile(PROFILES, options.profile, **chosen), units=options.units)
+    return run, read_alce(run.answers, rules, run.splitter)
 
 
-def lay_out(read: tuple[Run, PipelineReading], backends: pipeline.MakeBackends) -> pipeline.Layout:
+def lay_out(read: tuple[Run, StatedAnswers], backends: pipeline.MakeBackends) -> pipeline.Layout:
     """Return tables and rows of the answers, judged by the backends."""
-    run, reading = read
-    cited = judge(reading, backends(), run.config)
-    rows = [row_tables(each.name, answer_rows(reading, judged), judged.lines) for each, judged in cited.both]
+    run, stated = read
+    models = {"reader": run.options.reader, "mauve_model": run.options.mauve_model}
+    cited = judge(stated, backends(), run.config, run.options.measures, run.splitter, **models)
+    rows = [row_tables(each.name, answer_rows(cited, judged), judged.lines) for each, judged in cited.both]
     return pipeline.Layout(citation_sheets(cited, run.name), [table for tables in rows for table in tables])
+
+
+def answer_rows(cited: CitedAnswers, judged: Judged) -> list[Record]:
+    """Return one row (by column) per answer: its values, and numbers of claims and of what has no verdict."""
+    recall, precision = cited.stated.shares(judged.degrees)
+    values = {key: judged.statistics[key].alone for key in ("recall", "precision", "f1")}
+    others = {key: statistic.alone for key, statistic in cited.statistics.items()}
+    return [
+        {
+            **answer_cells(answer),
+            **{key: column[row] for key, column in values.items()},
+            "claims": recall[row].total,
+            "claims_unjudged": recall[row].open,
+            "citations_unjudged": precision[row].open,
+            **{key: column[row] for key, column in others.items()},
+        }
+        for row, answer in enumerate(cited.panel.answers)
+    ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.citation.claim_judging import WITHIN
+from metaeval.citation.aliice.citation_lines import WITHIN
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.annotator_columns import (
     MISSING,
@@ -114,8 +114,7 @@ class LabelledAnswers:
         """
         panel, drawn = self.cited.panel, self.cited.panel.resampling
         units = np.flatnonzero(np.isin(self.answer, rows))
-        judged = self.cited.judged[0]
-        aliice: Mapping[str, Sequence[AnswerShare]] = {"recall": judged.recall, "precision": judged.precision}
+        aliice = dict(zip(QUALITIES, self.cited.stated.shares(self.cited.judged[0].degrees), strict=True))
         values: dict[str, Estimate] = {}
         for labels in self.people.sets:
             of_readers = self.by_answer(labels.values(np.arange(self.answer.size)))
@@ -147,7 +146,7 @@ class LabelledAnswers:
 def people_sheet(cited: CitedAnswers, people: LabelTable, around: Provenance) -> Table:
     """Return Table 4: people's labels and ALiiCE's values of every system, and of several systems together."""
     answer, panel = answers_of(people, cited.panel.answers), cited.panel
-    within: Bools = np.array(cited.reading.values[WITHIN], dtype=np.float64) == 1
+    within: Bools = np.array(cited.statistics[WITHIN].alone, dtype=np.float64) == 1
     kept = (answer >= 0) & within[answer]
     sets = [replace(labels, codes=labels.codes[kept]) for labels in people.sets]
     only = replace(people, sets=sets, group=panel.group[answer[kept]], n_groups=panel.n_groups)

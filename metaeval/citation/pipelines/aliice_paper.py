@@ -6,7 +6,7 @@ standard deviation (n - 1); else a value with its interval.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -18,11 +18,14 @@ import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from metaeval.citation.alce import correctness
-from metaeval.citation.alce.citations import MAUVE_MODEL, AlceOptions
-from metaeval.citation.aliice.claim_options import Profile, aliice_profile
-from metaeval.citation.claim_judging import MAUVE, WITHIN, PipelineReading, Whole, read_claims
+from metaeval.citation.alce.citations import ALIICE, MAUVE_MODEL, AlceProfile, read_alce
+from metaeval.citation.alce.correctness import MAUVE
+from metaeval.citation.aliice.citation_lines import WITHIN, read_aliice
+from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.citation_table import Profile
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.annotator_columns import LabelTable
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import Statistic, value_of
 from metaeval.citation.pipelines.agreement import as_texts
 from metaeval.citation.pipelines.alce_and_aliice import MEASURES, TITLES, PremiseName
@@ -42,6 +45,7 @@ from metaeval.citation.pipelines.pipeline import (
 )
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.readers.answer_files import gather
+from metaeval.citation.stated_answers import StatedAnswers
 from metaeval.citation.system_comparison import SystemPanel
 from metaeval.config import TrustConfig
 from metaeval.config_files import read_experiment
@@ -59,7 +63,7 @@ _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "F1": (("f1",), RECALL),
     "CV_CP": (("cvcp",), Column(key="", label="", digits=2)),
     "Fluency": ((MAUVE,), RECALL),
-    "Correct.": ((), RECALL),
+    "Correct.": (("str_em", "rougeLsum"), RECALL),
     "Length": (("length",), _WORDS),
 }
 """Keys and columns of the measures in Table 1, by heading."""
@@ -149,67 +153,66 @@ class TablesCommand(JudgedByMetrics):
         return (*(path for paths in read_files(self.files).values() for path in paths), *self.human)
 
 
-_SHARED = ("styles", "leading", "bound", "zero", "out_of_range", "untitled")
-"""Options of the same name and meaning in ALiiCE and ALCE."""
-
 SampledValue = tuple[IntervalEnds, Sequence[float]]
 """A value of a system with its interval, and the values of its samples (empty for fewer than two)."""
 
-_Answers = dict[str, tuple[PipelineReading, PipelineReading]]
-_ReadTables = tuple[Run, _Answers, LabelTable | None]
+_ReadTables = tuple[Run, dict[str, tuple[StatedAnswers, StatedAnswers]], LabelTable | None]
 
 
 def _read(run: Run) -> _ReadTables:
     """Return the run, the (ALiiCE, ALCE) reading of each data set's answers by name, and people's labels or None."""
     options = run.options
     people = read_people(options.human, options.labels)
-    read: _Answers = {}
+    profile = aliice_profile(options.profile)
+    splitter = find_sentence_splitter(options.splitter)
+    read = {}
     for name, paths in read_files(options.files).items():
         answers = gather(paths, options.format, options.sources)
-        changes = run.set_options["aliice"]
-        chosen = {"profile": options.profile, "parser": options.parser, "splitter": options.splitter}
-        read_with = partial(read_claims, "aliice", answers, **chosen, changes=changes)
-        fluency = _fluency(options, answers)
-        try:
-            aliice = read_with(**fluency)
-        except UserError:
-            if not fluency or "mauve_model" in options.model_fields_set:
-                raise
-            aliice = read_with()  # the default model is not at hand
-        changes = {**read_alike(aliice_profile(options.profile, **changes)), **run.set_options["alce"]}
-        alce = read_claims("alce", answers, "aliice", splitter=options.splitter, changes=changes)
-        read[name or "answers"] = aliice, alce
+        aliice = read_aliice(answers, profile, splitter, options.parser)
+        read[name or "answers"] = aliice, read_alce(answers, read_alike(profile), splitter)
     if people and not any((answers_of(people, aliice.answers) >= 0).any() for aliice, _ in read.values()):
         raise UserError(f"No row of {options.human[0]} is of one of these answers: write their ids in its column id.")
     return run, read, people
 
 
-def _fluency(options: TablesCommand, answers: Sequence[Answer]) -> dict[str, Any]:
-    """Return the settings that add MAUVE; {} without its package, without references, or with mauve_model=none."""
+def _measures(options: TablesCommand, answers: Sequence[Answer]) -> Sequence[str]:
+    """Return the measures of the text: with MAUVE where its package, its model and references are at hand.
+
+    Raises `UserError` for a model that was named and cannot be used.
+    """
     referenced = any(answer.reference.get("answer") for answer in answers)
     if options.mauve_model == "none" or find_spec("mauve") is None or not referenced:
-        return {}
-    return {"measures": (*correctness.MEASURES, MAUVE), "mauve_model": options.mauve_model}
+        return ()
+    wanted = (*correctness.MEASURES, MAUVE)
+    try:
+        correctness.text_measures(answers[:1], wanted=(MAUVE,), mauve_model=options.mauve_model)
+    except UserError:
+        if "mauve_model" in options.model_fields_set:
+            raise
+        return ()  # the default model is not at hand
+    return wanted
 
 
-def read_alike(profile: Profile) -> dict[str, Any]:
-    """Return the options, by name, with which ALCE's profile "aliice" reads the same marks and passages as ALiiCE's."""
-    shared = {name: getattr(profile, name) for name in _SHARED}
-    # The released pattern would leave the second number of [1, 2] in the sentence.
-    return {**shared, "cleaning": "pattern" if profile.styles == "plain" else "marks"}
+def read_alike(profile: Profile) -> AlceProfile:
+    """Return ALCE's profile "aliice", reading the same marks and passages as a profile of ALiiCE."""
+    shared = ("styles", "leading", "bound", "zero", "out_of_range", "untitled")
+    return replace(ALIICE, **{name: getattr(profile, name) for name in shared})
 
 
 def _judge(read: _ReadTables, backends: MakeBackends) -> Layout:
     """Return Tables 1, 3 and 4 and the values of Figure 4 of every data set, each in its own folder."""
     run, answers, people = read
-    profile = aliice_profile(run.options.profile, **run.set_options["aliice"])
     tables = {}
-    for name, readings in answers.items():
-        aliice, alce = (judge(reading, backends(), run.config) for reading in readings)
-        where = f"{plain(name)}, profile {plain(str(aliice.reading.fields['profile']))}"
+    for name, (by_claim, by_sentence) in answers.items():
+        splitter = find_sentence_splitter(run.options.splitter)
+        wanted = _measures(run.options, by_claim.answers)
+        model = {"mauve_model": run.options.mauve_model}
+        aliice = judge(by_claim, backends(), run.config, wanted, splitter, **model)
+        alce = judge(by_sentence, backends(), run.config, ("length",), splitter)
+        where = f"{plain(name)}, profile {plain(aliice.fields['profile'])}"
         around = replace(provenance_of(aliice, name), kind="aliice", subtitle=where)
         folder = safe_name(name)
-        tables[f"{folder}/table-1"] = _overall(aliice, around, profile.rouge)
+        tables[f"{folder}/table-1"] = _overall(aliice, around)
         tables[f"{folder}/table-3"] = _side_by_side(aliice, alce, around)
         tables[f"{folder}/figure-4"] = _all_answers(aliice, alce, around, name if len(answers) > 1 else "")
         if people and (answers_of(people, aliice.panel.answers) >= 0).any():
@@ -240,7 +243,7 @@ def _measured(panel: SystemPanel, statistic: Statistic, rows: Ints) -> SampledVa
     return panel.interval_over(statistic, rows).ends, panel.of_samples(rows, partial(value_of, statistic))
 
 
-def _of_all(panel: SystemPanel, value: Whole, rows: Ints) -> SampledValue:
+def _of_all(panel: SystemPanel, value: Callable[[Sequence[Answer]], float | None], rows: Ints) -> SampledValue:
     """Return a measure of all answers of a system together, which has no interval."""
 
     def of(chosen: Ints) -> float | None:
@@ -249,29 +252,29 @@ def _of_all(panel: SystemPanel, value: Whole, rows: Ints) -> SampledValue:
     return (of(rows), None, None), panel.of_samples(rows, of)
 
 
-def _overall(cited: CitedAnswers, around: Provenance, rouge: str) -> Table:
-    """Return Table 1: citation quality, CVCP, correctness and length of every system. rouge: the variant, L or Lsum."""
-    known = {**cited.judged[0].statistics, **cited.reading.statistics}
-    table = TableLines()
-    columns = {name: of for name, of in _OVERALL.items() if name != "Fluency" or cited.reading.wholes}
-    columns["Correct."] = ("str_em", "rougeL" if rouge == "L" else "rougeLsum"), RECALL
+def _overall(cited: CitedAnswers, around: Provenance) -> Table:
+    """Return Table 1: citation quality, CVCP, correctness and length of every system."""
+    known = {**cited.judged[0].statistics, **cited.statistics}
+    table, length = TableLines(), cited.statistics["length"].alone
+    columns = {name: of for name, of in _OVERALL.items() if name != "Fluency" or cited.mauve}
     shown = {key: known[key] for keys, _ in columns.values() for key in keys if key in known}
     for number, system in enumerate(cited.panel.systems):
         rows = cited.panel.rows(number)
         values = {key: _measured(cited.panel, statistic, rows) for key, statistic in shown.items()}
-        values |= {key: _of_all(cited.panel, value, rows) for key, value in cited.reading.wholes.items()}
+        if cited.mauve:
+            values[MAUVE] = _of_all(cited.panel, cited.mauve, rows)
         cells = []
         for keys, column in columns.values():
             # The first of the two measures of correctness that the answers have.
             defined = [values[key] for key in keys if key in values and values[key][0][0] is not None]
             cells.append(_cell(next(iter(defined), None), column))
-        words = [value for row in rows.tolist() if (value := cited.reading.values["length"][row]) is not None]
+        words = [value for row in rows.tolist() if (value := length[row]) is not None]
         values["length_sd"] = (_deviation(words), None, None), ()
         cells.append(_cell(values["length_sd"], _WORDS))
         table.add("", system, cells, *_records(system, None, values))
     reading = (
         "as Table 1 of the ALiiCE paper. Values have intervals; mean (standard deviation) where a system has several "
-        f"samples. Correct.: EM recall, or ROUGE-{rouge} where there are no short answers. SD: standard deviation of "
+        "samples. Correct.: EM recall, or ROUGE-Lsum where there are no short answers. SD: standard deviation of "
         "the length over answers (n - 1). Fluency: MAUVE"
     )
     lacking = (
@@ -283,7 +286,7 @@ def _overall(cited: CitedAnswers, around: Provenance, rouge: str) -> Table:
 
 def _side_by_side(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance) -> Table:
     """Return Table 3: recall and precision of both pipelines on answers with a citation within a sentence."""
-    within = np.array(aliice.reading.values[WITHIN], dtype=np.float64) == 1
+    within = np.array(aliice.statistics[WITHIN].alone, dtype=np.float64) == 1
     table = TableLines()
     for number, system in enumerate(aliice.panel.systems):
         rows = np.flatnonzero(within & (aliice.panel.system == number))
@@ -306,7 +309,7 @@ _GROUPS = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
 def _both(aliice: CitedAnswers, alce: CitedAnswers, rows: Ints) -> dict[tuple[str, str], SampledValue]:
     """Return recall and precision of both pipelines over some answers, by (pipeline, measure)."""
     return {
-        (cited.reading.name, key): _measured(cited.panel, cited.judged[0].statistics[key], rows)
+        (cited.stated.name, key): _measured(cited.panel, cited.judged[0].statistics[key], rows)
         for cited in (aliice, alce)
         for key in ("recall", "precision")
     }
@@ -314,7 +317,7 @@ def _both(aliice: CitedAnswers, alce: CitedAnswers, rows: Ints) -> dict[tuple[st
 
 def _beside(around: Provenance, alce: CitedAnswers) -> Provenance:
     """Return ALiiCE's provenance with ALCE's profile among its fields."""
-    return replace(around, fields={**around.fields, "alce": alce.reading.fields["profile"]})
+    return replace(around, fields={**around.fields, "alce": alce.fields["profile"]})
 
 
 def _all_answers(aliice: CitedAnswers, alce: CitedAnswers, around: Provenance, data: str) -> Table:
@@ -356,7 +359,6 @@ TABLES = Pipeline(
       metaeval cite tables a.json b.json -c aliice --nli rouge --parser small
     """,
     options=TablesCommand,
-    owners={"aliice": Profile, "alce": AlceOptions},
     measures=MEASURES,
     drawn=("line", PIPELINE),
     backends="one",

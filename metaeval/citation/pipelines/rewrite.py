@@ -11,13 +11,11 @@ from pydantic import Field
 
 from metaeval.citation.aliice import claim_rewriting
 from metaeval.citation.aliice.citation_lines import aliice_lines
-from metaeval.citation.aliice.claim_options import Profile as AliiceProfile
-from metaeval.citation.aliice.claim_options import aliice_profile
+from metaeval.citation.aliice.claim_options import AliiceProfile, aliice_profile
 from metaeval.citation.aliice.claim_rewriting import Rejudged, RewriteOptions, Rewriting
 from metaeval.citation.aliice.claims import AnswerClaims, read_answers
 from metaeval.citation.chat_models import Chat
 from metaeval.citation.citation_table import claims_of, counts
-from metaeval.citation.claim_judging import headlines
 from metaeval.citation.measures import Statistic, interval_by, replicates
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines import pipeline
@@ -26,6 +24,7 @@ from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, Run
 from metaeval.citation.pipelines.provenance import Provenance, data_of, options_text, settings_text, uncertainty
+from metaeval.citation.stated_answers import headlines
 from metaeval.declared import Flag
 from metaeval.display_text import count
 from metaeval.errors import UserError
@@ -80,7 +79,7 @@ def _read(run: Run) -> _Rewritten:
         )
     fields = {
         "pipeline": "aliice",
-        "profile": profile.signature,
+        "profile": profile.name,
         "parser": parser.name,
         "splitter": run.splitter.name,
         "claims": "tree" if run.options.whole else "cut",
@@ -103,7 +102,7 @@ def _judge(heard: _Rewritten, backends: pipeline.MakeBackends) -> pipeline.Layou
         aliice_lines(read, backend.entails, heard.profile)
         for read in (heard.read, claim_rewriting.with_rewritings(heard.read, heard.rewritings))
     )
-    rejudged = Rejudged(heard.read, heard.rewritings, before, after, heard.profile.precision == "groups")
+    rejudged = Rejudged(heard.read, heard.rewritings, before, after, heard.profile.by_group)
     around = _provenance(heard, rejudged, backend)
     rows = [rejudged.row(new) for new in heard.rewritings]
     changed = [row for row in rows if {row["joint_before"], row["joint_after"]} == {True, False}]
@@ -167,7 +166,7 @@ def _provenance(heard: _Rewritten, rejudged: Rejudged, backend: Backend) -> Prov
         Note("left out", left + f"with them, {', '.join(ends)}" if out else ""),
         uncertainty(run.config.interval, data.groups),
     )
-    subtitle = f"{plain(data.name)}, ALiiCE, profile {plain(heard.profile.signature)}"
+    subtitle = f"{plain(data.name)}, ALiiCE, profile {plain(heard.profile.name)}"
     return Provenance(data, "", subtitle, heard.fields, run.config.interval, [backend.fields], after=notes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from metaeval.citation.alce.citations import AlceOptions, statements
+from metaeval.citation.alce.citations import AlceProfile, statements
 from metaeval.citation.citation_table import CitationLine, CitedMark, find_place, premise, verdicts_on
 from metaeval.citation.data_model import NO_TEXT, Answer, Claim, Entails, Mark, NliPair, Verdict, answer_cells
 from metaeval.citation.marks_and_sentences import find_marks
@@ -15,7 +15,7 @@ from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import shown
 
-_READ = AlceOptions(repeats="keep", leading="move all")
+_READ = AlceProfile(repeats="keep", leading="move all")
 """Sentences as ALCE reads them; a repeated citation counts twice, and marks behind a full stop belong before it."""
 
 NOT_JUDGED = "not judged"

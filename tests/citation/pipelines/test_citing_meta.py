@@ -8,11 +8,12 @@ import json
 import pytest
 from scipy import stats
 
+from metaeval.citation.alce.citations import read_alce
+from metaeval.citation.aliice.citation_lines import read_aliice
 from metaeval.citation.chat_models import recording
 from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, ask_baselines, evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import BaselineOptions
-from metaeval.citation.claim_judging import read_claims
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.human.agreement import agreement
 from metaeval.citation.human.rated_statements import AnswerValues, MetaOptions, Valued, response_level
@@ -22,7 +23,6 @@ from metaeval.citation.pipelines.meta.run import META, citation_measures
 from metaeval.citation.pipelines.meta.tables import meta_sheets, provenance
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.run_pipeline import judge, prepare, run_pipeline
-from metaeval.config import RunConfig
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
@@ -194,8 +194,8 @@ def measured(answers, scores, pipeline="alce", threshold=0.5):
         return found
 
     backend = Backend("stored", Cutoff(threshold, "as given"), {"backend": "stored"}, entails, {})
-    read = read_claims(pipeline, answers, splitter="rules", measures=("length",))
-    return {one.name.split(":")[1]: one.values for one in citation_measures(read, backend, RunConfig())}
+    read = (read_alce if pipeline == "alce" else read_aliice)(answers)
+    return {one.name.split(":")[1]: one.values for one in citation_measures(read, backend)}
 
 
 @pytest.fixture

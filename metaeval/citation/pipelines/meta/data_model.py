@@ -16,7 +16,6 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import BaselineOptions, CiteEvalOptions
 from metaeval.citation.citeeval.options_and_values import CitedScenario as CiteEvalScenario
 from metaeval.citation.citeeval.splitting import Split
-from metaeval.citation.claim_judging import PipelineReading
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.rated_statements import Alignment, AnswerValues, HumanSet, Level, MetaOptions
 from metaeval.citation.parsers.dependency_parsers import Parser
@@ -25,6 +24,7 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import Run
 from metaeval.citation.pipelines.run_pipeline import DEFAULT_BACKEND
 from metaeval.citation.scifi.data_model import ScifiOptions
+from metaeval.citation.stated_answers import StatedAnswers
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
 from metaeval.report.result import Ledger, Result
@@ -120,7 +120,7 @@ class ToMeasure:
     splitter: SentenceSplitter
     human: HumanSet
     splits: Sequence[Split]
-    pipelines: Sequence[PipelineReading]
+    pipelines: Sequence[StatedAnswers]
     cutoffs: Mapping[str, Cutoff]
     graded: Mapping[str, Cutoff]
     outside_scores: Sequence[Measurement]

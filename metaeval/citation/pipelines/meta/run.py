@@ -7,8 +7,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from metaeval.citation.alce.citations import AlceOptions
+from metaeval.citation.alce.citations import PROFILES, read_alce
+from metaeval.citation.aliice.citation_lines import read_aliice
+from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
+from metaeval.citation.citation_table import find_profile
 from metaeval.citation.citeeval.baselines import KINDS, LABEL, MODES, TRIPLE, Baseline, Open, autoais, prompts_of
 from metaeval.citation.citeeval.evaluate_responses import ResponseValues, ask_baselines, evaluate, inquiries_of
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
@@ -20,7 +23,6 @@ from metaeval.citation.citeeval.options_and_values import (
     citeeval_options,
 )
 from metaeval.citation.citeeval.splitting import Split, split_response
-from metaeval.citation.claim_judging import PipelineReading, read_claims
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human import rated_statements as human_model
 from metaeval.citation.human.automatic_values import (
@@ -34,7 +36,6 @@ from metaeval.citation.human.rated_statements import NO_VALUE, Alignment, Answer
 from metaeval.citation.human.rating_files import read_human_set, read_score_file
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.parsers.dependency_parsers import find_parser
-from metaeval.citation.pipelines.alce_and_aliice_steps import judge
 from metaeval.citation.pipelines.meta.data_model import (
     BY_CHAT,
     BY_METRIC,
@@ -54,7 +55,7 @@ from metaeval.citation.scifi.answer_measures import lost_citing
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import facts_signature, read_with_model, read_with_parser
-from metaeval.config import RunConfig
+from metaeval.citation.stated_answers import StatedAnswers
 from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file
@@ -101,8 +102,11 @@ def _read(run: Run) -> ToMeasure:
     if not splits and {"autoais", *BY_CHAT} & {*names}:
         splits = [split_response(answer, citeeval, splitter) for answer in answers]
     # SCiFi's option `uncited` holds for ALCE too.
-    uncited = {name: value for name, value in run.set_options["scifi"].items() if name == "uncited"}
-    alce = {**uncited, **run.set_options["alce"]}
+    uncited = run.set_options["scifi"].get("uncited")
+    claims = {
+        "alce": lambda: read_alce(answers, find_profile(PROFILES, options.profile, uncited=uncited), splitter),
+        "aliice": lambda: read_aliice(answers, aliice_profile(options.profile), splitter, options.parser),
+    }
     return ToMeasure(
         names=names,
         options=options,
@@ -117,19 +121,7 @@ def _read(run: Run) -> ToMeasure:
         splitter=splitter,
         human=human,
         splits=splits,
-        pipelines=[
-            read_claims(
-                name,
-                answers,
-                options.profile,
-                options.parser,
-                options.splitter,
-                measures=("length",),
-                changes=alce if name == "alce" else {},
-            )
-            for name in names
-            if name in USUAL
-        ],
+        pipelines=[claims[name]() for name in names if name in USUAL],
         cutoffs=cutoffs,
         graded=graded,
         outside_scores=read_measures(command.scores, answers),
@@ -223,7 +215,7 @@ def _judge(heard: _Heard, make: MakeBackends) -> MetaEvaluation:
         backends.append(("", backend))
         for pipeline in read.pipelines:
             asking = pipeline.name
-            measured += citation_measures(pipeline, backend, read.run.config)
+            measured += citation_measures(pipeline, backend)
         if "autoais" in read.names:
             asking = "autoais"
             how = {"splitter": "as published" if read.human.splits else read.splitter.name}
@@ -279,24 +271,23 @@ def _results(read: ToMeasure, level: Level, measured: Sequence[Measurement]) -> 
     ]
 
 
-def citation_measures(pipeline: PipelineReading, backend: Backend, config: RunConfig) -> list[Measurement]:
+def citation_measures(pipeline: StatedAnswers, backend: Backend) -> list[Measurement]:
     """Return recall, precision and F1 of ALCE or ALiiCE with a backend: values of each sentence and each answer.
 
     pipeline: the answers as ALCE or ALiiCE reads them.
     """
-    judged = judge(pipeline, [backend], config).judged[0]
-    lines = judged.degrees if backend.soft else judged.lines
-    values = claim_values(pipeline.answers, lines, judged.recall, judged.precision, backend.soft)
+    _, lines = pipeline.judge(backend.entails, backend.soft)
+    values = claim_values(pipeline.answers, lines, *pipeline.shares(lines), backend.soft)
     return _measurements(pipeline.name, pipeline.fields, values, backend)
 
 
-def claim_measures(pipeline: PipelineReading) -> list[Measurement]:
+def claim_measures(pipeline: StatedAnswers) -> list[Measurement]:
     """Return ALiiCE's measure of answers that needs no verdict, CVCP."""
-    if "cvcp" not in pipeline.values:
+    if "cvcp" not in pipeline.statistics:
         return []
     by_answer = {
         answer.id: NO_VALUE if value is None else Valued(value)
-        for answer, value in zip(pipeline.answers, pipeline.values["cvcp"], strict=True)
+        for answer, value in zip(pipeline.answers, pipeline.statistics["cvcp"].alone, strict=True)
     }
     return _measurements(pipeline.name, pipeline.fields, {"cvcp": AnswerValues({}, by_answer)})
 
@@ -450,7 +441,6 @@ META = Pipeline(
         "baselines": BaselineOptions,
         "scifi": ScifiOptions,
         "chat": ChatOptions,
-        "alce": AlceOptions,
     },
     read=_read,
     estimate=_estimate,
