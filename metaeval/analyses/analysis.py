@@ -313,13 +313,9 @@ class Analysis:
 
 @dataclass(frozen=True)
 class AnalysisFamily:
-    """A rule that makes one analysis of each registered object of another kind, such as a citation pipeline.
-
-    adapt: returns the analysis of an object. call: called by the group's function, `metaeval.cite(...)`.
-    """
+    """A rule that makes one analysis of each registered object of another kind. adapt: returns that of an object."""
 
     adapt: Callable[[Any], Analysis]
-    call: Callable[..., Any]
 
 
 GROUPS: Mapping[str, str] = {

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from metaeval import registry
 from metaeval.analyses.analysis import GROUPS, USUAL, Analysis, DeclaredOptions, names_in, own_fields
 from metaeval.declared import flag_of
-from metaeval.errors import UserError
+from metaeval.errors import UserError, unknown
 from metaeval.files import declare, inputs_protected
 
 _log = logging.getLogger("metaeval")
@@ -55,8 +55,13 @@ class CalledGroup(FunctionGroup):
     """A group whose functions are also called through it: `metaeval.cite("alce", ...)` is `metaeval.cite.alce(...)`."""
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Call the function of the group that the first argument names."""
-        return registry.find("analysis", f"{self.__name__}.*").call(*args, **keywords)
+        """Call the function that the first argument names; without a name, that of the group's usual command."""
+        named = bool(args) and isinstance(args[0], str) and (len(args) > 1 or args[0] in names_in(self.__name__))
+        name = args[0] if named else USUAL[self.__name__]
+        if name not in names_in(self.__name__):
+            raise unknown(f"command of {self.__name__}", name, names_in(self.__name__))
+        function = make_function(registry.find("analysis", f"{self.__name__}.{name}"), f"{self.__name__}.{name}")
+        return function(*(args[1:] if named else args), **keywords)
 
 
 def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:

@@ -148,7 +148,7 @@ def test_a_pipeline_that_is_not_there_is_refused(cli, answers):
 
 
 def test_the_group_is_called_by_the_name_of_a_pipeline(answers):
-    named = metaeval.cite("alce", "answers.jsonl", ["overlap"], **CALLED)
+    named = metaeval.cite("alce", "answers.jsonl", nli=["overlap"], **CALLED)
     usual = metaeval.cite(answers, nli="overlap", **CALLED)
 
     assert named.estimates == metaeval.cite.alce("answers.jsonl", nli="overlap", **CALLED).estimates

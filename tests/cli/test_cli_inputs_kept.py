@@ -206,7 +206,7 @@ def test_a_later_call_from_python_may_write_there(files):
 
 
 def test_a_result_in_python_is_not_written_over_the_answers(files):
-    result = metaeval.cite("alce", "answers.jsonl", ["overlap"], threshold=0.5, interval={"resamples": 20})
+    result = metaeval.cite("alce", "answers.jsonl", nli=["overlap"], threshold=0.5, interval={"resamples": 20})
     before = Path("answers.jsonl").read_bytes()
 
     with pytest.raises(UserError, match=r"answers\.jsonl is read as input"):

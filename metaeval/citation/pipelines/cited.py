@@ -398,7 +398,8 @@ class CitedTable:
             if each.lines:
                 kinds |= {"sentences": sentence_rows(each.lines), "citations": [asdict(line) for line in each.lines]}
             kinds |= {kind: records for kind, records in each.rows.items() if kind != "answers"}
-            tables += [Table(name=f"{kind}:{each.name}", records=records) for kind, records in kinds.items()]
+            ending = f":{each.name}" if each.name else ""
+            tables += [Table(name=f"{kind}{ending}", records=records) for kind, records in kinds.items()]
         return tables
 
     def done(

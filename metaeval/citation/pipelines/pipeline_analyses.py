@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, create_model
 
-from metaeval import registry
 from metaeval.analyses.analysis import (
-    USUAL,
     Analysis,
     AnalysisFamily,
     DeclaredOptions,
@@ -24,7 +22,6 @@ from metaeval.analyses.analysis import (
     EncodingSettings,
     FileOrObject,
 )
-from metaeval.analyses.function_of_analysis import make_function
 from metaeval.config import BatchSettings, BudgetSettings, ResultsSettings, ScoringSettings, Strict, TrustSettings
 from metaeval.declared import Flag, flag_of, kinds_of, validated
 from metaeval.errors import RequestsWritten, UserError
@@ -266,18 +263,4 @@ def _with_kept_replies(options: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**{name: value for name, value in options.items() if name not in live}, "replay": kept}
 
 
-def cite(pipeline: Any, answers: Any = None, nli: Any = (), **settings: Any) -> Any:
-    """Judge the citations in answers with a pipeline: `cite("alce", ...)` is `cite.alce(...)`.
-
-    pipeline: alce, aliice, scifi, citeeval, or any other registered name; without it, ALCE judges. answers: files, or
-    objects with the fields of the JSONL format: text with marks such as [1], and passages. nli: metrics that give the
-    verdicts, by default minilm-bertscore (citeeval: none, which leaves AutoAIS out). settings: options of the command
-    by name, and those of --set.
-    """
-    named = isinstance(pipeline, str) and (answers is not None or pipeline in registry.names("pipeline"))
-    name, read = (pipeline, answers) if named else (USUAL["cite"], pipeline)
-    function = make_function(registry.find("analysis", f"cite.{name}", code=True), f"cite.{name}")
-    return function(*(() if read is None else (read,)), **({"nli": nli} if nli else {}), **settings)
-
-
-PIPELINES = AnalysisFamily(adapt=analysis_of, call=cite)
+PIPELINES = AnalysisFamily(adapt=analysis_of)

@@ -37,7 +37,7 @@ def cite(tmp_path):
 
 
 def test_values_by_hand(cite):
-    found = cite("alce", ROWS, ["overlap"], threshold=0.99, splitter="rules")
+    found = cite("alce", ROWS, nli=["overlap"], threshold=0.99, splitter="rules")
     rows = {row["answer"]: row for row in found.rows["answers:overlap"]}
     # a: the first sentence's content words are all in passage 1; of the second, "salt" is in none. b: none is.
     assert {name: row["recall"] for name, row in rows.items()} == {"a": 0.5, "b": 0.0}
@@ -49,7 +49,7 @@ def test_values_by_hand(cite):
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice", "scifi"])
 def test_files_objects_and_the_command_give_the_same_rows(cite, file, tmp_path, monkeypatch, pipeline):
-    one, other = cite(pipeline, ROWS, ["overlap"]), cite(pipeline, [file], ["overlap"])
+    one, other = cite(pipeline, ROWS, nli=["overlap"]), cite(pipeline, [file], nli=["overlap"])
     assert (one.rows, list(one.tables)) == (other.rows, list(other.tables))
     from metaeval.cli.app import main
 
@@ -65,14 +65,14 @@ def test_files_objects_and_the_command_give_the_same_rows(cite, file, tmp_path, 
 
 
 def test_the_tables_print_as_they_are_written(cite):
-    found = cite("alce", ROWS, "overlap, rouge")
+    found = cite("alce", ROWS, nli="overlap, rouge")
     assert str(found).startswith("Citation recall and precision")
     assert [name for name in found.rows if name.startswith("answers")] == ["answers:overlap", "answers:rouge"]
     assert "Ranks of the systems" not in str(found)  # one system
 
 
 def test_options_are_those_of_the_command(cite):
-    found = cite("scifi", ROWS, ["overlap"], window=10, group="joint", interval={"resamples": 20})
+    found = cite("scifi", ROWS, nli=["overlap"], window=10, group="joint", interval={"resamples": 20})
     settings = found.tables["scifi-scores"].settings
     assert "window=10" in settings["options"]
     assert settings["resamples"] == 20

@@ -1,46 +1,39 @@
-"""Share of sentences with a mark: a pipeline of one's own, in one file."""
+"""Share of sentences with a mark: a citation pipeline of one's own, in one file."""
+
+from typing import Annotated
 
 from pydantic import Field
 
+from metaeval.analyses.analysis import Analysis
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import AnswerShare, macro
-from metaeval.citation.pipelines.layout import Entry
-from metaeval.citation.pipelines.pipeline import Layout, Pipeline, PipelineMeasure, ReadsAnswers
-from metaeval.citation.pipelines.provenance import Provenance, data_of, uncertainty
-from metaeval.report.table import Table
+from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Measure
+from metaeval.citation.pipelines.options import ReadsAnswers, answers_in, name_of_data
+from metaeval.declared import Flag
 
-MARKED = PipelineMeasure("marked", "marked %", "share of sentences with a citation mark", 100, 1)
+MARKED = Measure("marked", "marked %", "share of sentences with a citation mark")
 
 
 class Options(ReadsAnswers):
-    opening: str = Field(default="[", description="What a mark opens with.")
+    opening: Annotated[str, Flag("TEXT")] = Field(default="[", description="What a mark opens with.")
 
 
-def read(run):
-    cut = [run.splitter.split(answer.text) for answer in run.answers]
-    return run, [AnswerShare(sum(run.options.opening in text for text in texts), len(texts)) for texts in cut]
+def run(options, progress):
+    answers, splitter = answers_in(options), find_sentence_splitter(options.splitter)
+    cut = [splitter.split(answer.text) for answer in answers]
+    shares = [AnswerShare(sum(options.opening in text for text in texts), len(texts)) for texts in cut]
+    fields = {"pipeline": "marked", "opening": options.opening}
+    shown = [Definition("marked", "Sentences with a mark", (MARKED,))]
+    cited = CitedTable("marked", "marked", name_of_data(options.files), answers, options.run(metrics=()), fields, shown)
+    cited.add(TEXT, lambda missing: {"marked": macro(shares)})
+    return cited.done(options.files, counted=[(sum(one.total for one in shares), "sentence"), (0, "citation")])
 
 
-def lay_out(judged):
-    run, shares = judged
-    statistics = {"marked": macro(shares)}
-    entries = [Entry(system, "", run.panel.ends(statistics, number)) for number, system in enumerate(run.panel.systems)]
-    data = data_of(run.name, "marked", run.answers, sum(one.total for one in shares), 0)
-    fields = {"pipeline": "marked", "opening": run.options.opening}
-    notes = [uncertainty(run.config.interval, data.groups)]
-    around = Provenance(data, "marked", run.name, fields, run.config.interval, after=notes)
-    sheet = around.scores("marked", MARKED.label, [MARKED.column], entries)
-    rows = [{"answer": one.id, "marked": share.value} for one, share in zip(run.answers, shares, strict=True)]
-    return Layout([sheet], [Table(name="answers", records=rows)])
-
-
-PIPELINE = Pipeline(
-    name="marked",
-    title="Marked",
-    paper="none",
-    help="Share of sentences with a mark.\n\nCounts sentences, and asks nobody.",
+PIPELINE = Analysis(
+    name="cite marked",
+    summary="Share of sentences with a mark.",
+    about="Counts sentences, and asks nobody.",
     options=Options,
-    measures=(MARKED,),
-    read=read,
-    judge=lambda read, backends: read,
-    lay_out=lay_out,
+    run=run,
+    folder="cite/marked",
 )
