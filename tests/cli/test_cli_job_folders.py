@@ -64,7 +64,7 @@ WRITING = {
     "cite aliice": (f"cite aliice answers.jsonl --nli overlap {QUICK}", ["--profile released", "--threshold 0.9"]),
     "cite agreement": (
         f"cite agreement readers.csv --labels level=r1,r2,r3 {QUICK}",
-        ["--against r3", "-s interval.level=0.8"],
+        ["-s interval.level=0.8"],
     ),
     "cite tables": (
         f"cite tables ASQA=answers.jsonl -c aliice --nli overlap --parser small {QUICK}",

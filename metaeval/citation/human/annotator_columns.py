@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -44,11 +43,6 @@ class LabelSet:
     categories: Sequence[str]
     codes: Ints
     numbers: Floats | None
-
-    def of_readers(self, readers: Sequence[str]) -> LabelSet:
-        """Return the labels by some of the annotators, in the order of `readers`."""
-        places = [self.readers.index(reader) for reader in readers]
-        return replace(self, readers=readers, codes=self.codes[:, places])
 
     def values(self, rows: Ints) -> Floats:
         """Return the labels of some rows, (rows, A): the numbers, or for words their indices; NaN where missing."""
@@ -196,21 +190,11 @@ def _mean_of(prepared: Sequence[Prepared], draws: Draws) -> Floats:
     return np.asarray(np.mean([replicate(each, draws) for each in prepared], axis=0))
 
 
-def pairs_of(labels: LabelSet, against: str | None) -> list[tuple[int, int]]:
-    """Return the pairs of annotators by index: all, or only those with the annotator `against` where the set has it."""
-    pairs = list(combinations(range(len(labels.readers)), 2))
-    if against not in labels.readers:
-        return pairs
-    return [pair for pair in pairs if labels.readers.index(against) in pair]
-
-
 def joint_agreement(table: LabelTable, labels: LabelSet, rows: Ints, drawn: Resampling) -> Kappas:
     """Return Fleiss' kappa of all annotators ("fleiss") and Krippendorff's "alpha"; for numbers also "alpha_interval".
 
-    rows: indices of the units; Fleiss' kappa is over those that all labelled. Empty for a single annotator.
+    rows: indices of the units; Fleiss' kappa is over those that all labelled.
     """
-    if len(labels.readers) < 2:
-        return {}
     codes, values, group = labels.codes[rows], labels.values(rows), table.group[rows]
     whole: Bools = (codes != MISSING).all(axis=1)
     counts = np.stack([(codes[whole] == kind).sum(axis=1) for kind in range(len(labels.categories))], axis=1)

@@ -42,7 +42,7 @@ def _cut(value: Any) -> Any:
     return [name.strip() for text in texts or () for name in str(text).split(",") if name.strip()]
 
 
-def _read_from(value: Any) -> Any:
+def read_from(value: Any) -> Any:
     """Return files and objects as one flat sequence: lists in `value` are unpacked, and texts become paths."""
     if isinstance(value, str | Path | Mapping) or not isinstance(value, Iterable):
         return (Path(value) if isinstance(value, str) else value,)
@@ -64,10 +64,10 @@ Judges = Annotated[
 ]
 """Names of the metrics that give the verdicts."""
 
-Files = Annotated[tuple[Path, ...], BeforeValidator(_read_from), Flag("FILE", multiple=True)]
+Files = Annotated[tuple[Path, ...], BeforeValidator(read_from), Flag("FILE", multiple=True)]
 """Files; a single path needs no list."""
 
-FilesToRead = Annotated[tuple[Any, ...], BeforeValidator(_read_from), Flag("FILE", multiple=True, argument=True)]
+FilesToRead = Annotated[tuple[Any, ...], BeforeValidator(read_from), Flag("FILE", multiple=True, argument=True)]
 """The files of answers that a command reads; in Python also answers as objects."""
 
 Threshold = Annotated[

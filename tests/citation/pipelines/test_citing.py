@@ -369,10 +369,7 @@ AS_READ = {"statements": ONE, "sentences": ONE, "cvcp": THREE, "cites_within": P
     [
         *((registry.find("pipeline", name).measures, OF_CLAIMS | OF_ANSWERS) for name in ("alce", "aliice")),
         *((registry.find("pipeline", name).measures, OF_CLAIMS) for name in ("tables", "rewrite")),
-        (
-            registry.find("pipeline", "agreement").measures,
-            dict.fromkeys(("equal", "kappa", "fleiss", "alpha", "alpha_interval"), TWO),
-        ),
+        (agreement._MEASURES, dict.fromkeys(("equal", "kappa", "fleiss", "alpha", "alpha_interval"), TWO)),
         (registry.find("pipeline", "citeeval").measures, dict.fromkeys(("auto", "rating", "edits"), THREE)),
         (
             registry.find("pipeline", "refit").measures,
