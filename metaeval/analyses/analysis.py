@@ -130,7 +130,7 @@ def own_fields(options: type[DeclaredOptions]) -> list[str]:
     """
     classes = (kind for kind in reversed(options.__mro__) if kind.__module__ not in (groups.__name__, __name__))
     fields = options.model_fields
-    names = [name for kind in classes for name in vars(kind).get("__annotations__", ()) if name in fields]
+    names = dict.fromkeys(name for kind in classes for name in vars(kind).get("__annotations__", ()) if name in fields)
     return sorted(
         names,
         key=lambda name: (is_typed(fields[name]), not (flag_of(fields[name]).argument and fields[name].is_required())),

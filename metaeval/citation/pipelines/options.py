@@ -108,8 +108,8 @@ class CiteOptions(ResultsSettings, StatisticsSettings, EncodingSettings, Declare
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         declared = [vars(kind).get("untyped", frozenset()) for kind in cls.__mro__]
         # A budget is typed where a chat model is asked; elsewhere only a metric that asks one could spend it.
-        declared += [] if "dry_run" in cls.model_fields else [{"budget"}]
-        cls.untyped = frozenset().union(*declared) & cls.model_fields.keys()
+        budget = set() if "dry_run" in cls.model_fields else {"budget"}
+        cls.untyped = (frozenset().union(*declared) - {"budget"} | budget) & cls.model_fields.keys()
 
 
 class ReadsAnswers(CiteOptions):
