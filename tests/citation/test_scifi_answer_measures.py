@@ -15,18 +15,18 @@ from metaeval.citation.scifi.answer_measures import (
     uncited,
     unmapped,
 )
-from metaeval.citation.scifi.data_model import AnswerFacts, ReferenceFacts
+from metaeval.citation.scifi.data_model import AnswerFacts
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 
 
 def covered(made, text, facts):
-    read = replace(made.facts_of(text), reference=None if facts is None else ReferenceFacts(tuple(facts)))
+    read = replace(made.facts_of(text), reference=facts)
     scored = made.Scored(Dane=0.8, north=None)
     return read, scored, coverage_lines([read], scored, soft=True)
 
 
 def test_coverage_holds_the_whole_answer_without_marks_against_each_fact(made):
-    read, scored, lines = covered(made, "A Dane [1] built it. [2]\nIt is long.", ["It is Danish.", "It is long."])
+    read, scored, lines = covered(made, "A Dane [1] built it. [2]\nIt is long.", ("It is Danish.", "It is long."))
     text = "A Dane built it. It is long."
     assert scored.calls == [[(text, "It is Danish."), (text, "It is long.")]]
     assert [(line.fact_number, line.fact, line.value) for line in lines] == [
@@ -37,7 +37,7 @@ def test_coverage_holds_the_whole_answer_without_marks_against_each_fact(made):
 
 
 def test_an_answer_without_words_covers_nothing_and_is_not_asked_about(made):
-    read, scored, lines = covered(made, "[1]", ["It is Danish.", "It is long."])
+    read, scored, lines = covered(made, "[1]", ("It is Danish.", "It is long."))
     assert ([(line.value, line.reason) for line in lines], scored.calls) == ([(0.0, "")] * 2, [])
     assert coverages([read], lines)[0].value == 0.0
 
@@ -45,7 +45,7 @@ def test_an_answer_without_words_covers_nothing_and_is_not_asked_about(made):
 def test_coverage_is_undefined_without_a_reference_and_open_without_a_verdict(made):
     read, scored, lines = covered(made, "A Dane built it.", None)
     assert (lines, scored.calls, coverages([read], lines)[0].value) == ([], [], None)
-    read, _, lines = covered(made, "It flows north.", ["It flows."])
+    read, _, lines = covered(made, "It flows north.", ("It flows.",))
     assert [(line.value, line.reason) for line in lines] == [(None, "failed")]
     assert coverages([read], lines)[0].filled(True).value == 1.0
 
@@ -99,7 +99,7 @@ def two_answers(made):
         "Glass [1] or clay [1] or ink [3].", *((1, word) for word in ("Glass", "clay", "ink")), answer="b"
     )
     other = replace(other, answer=replace(other.answer, passages=(*other.answer.passages, Passage("A gap."))))
-    read = [replace(each, reference=ReferenceFacts(("It is so.",))) for each in (one, other)]
+    read = [replace(each, reference=("It is so.",)) for each in (one, other)]
     scored = made.Scored(river=1.0, gap=None, Glass=0.6)
     return read, fact_lines(read, scored), coverage_lines(read, scored)
 
@@ -113,7 +113,7 @@ def test_scores_are_over_facts_or_over_answers_with_bounds(made):
     assert over_facts.value == pytest.approx(1 / 3)
     assert bounds(entailment, micro) == (0.25, 0.5)
     assert over_answers.value == 0.5
-    assert (over_facts.answers, over_facts.groups) == (2, 2)
+    assert over_facts.n == 2
     assert over_facts.low is None  # two groups are too few
     # Coverage: of "It is long." 0, of "Glass or clay or ink." 0.6, which is entailed at 0.5.
     assert (value_of(micro(coverage)), bounds(coverage, micro)) == (0.5, (0.5, 0.5))

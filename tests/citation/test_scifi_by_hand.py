@@ -8,16 +8,15 @@ reference's facts by the answer.
 
 import pytest
 
-from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.data_model import Passage
 from metaeval.citation.measures import value_of
 from metaeval.citation.scifi.answer_measures import (
-    citations_without_facts,
     coverages,
     densities,
     entailments,
     score_facts,
 )
-from metaeval.citation.scifi.data_model import AnswerFacts, ReferenceFacts, ScifiOptions
+from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 
 FIVE = tuple(Passage(f"{word}.") for word in ("Alpha", "Beta", "Gamma", "Delta", "Omega"))
@@ -115,7 +114,7 @@ def test_density_and_entailment_over_all_of_them(made):
 )
 def test_coverage(made, text, reference, hits, total):
     read = made.facts_of(text, passages=FIVE)
-    read = AnswerFacts(read.answer, read.sentences, (), reference=ReferenceFacts(reference))
+    read = AnswerFacts(read.answer, read.sentences, (), reference=reference)
     (share,) = coverages([read], coverage_lines([read], made.Scored(Alpha=1.0)))
     assert (share.hits, share.total) == (hits, total)
 
@@ -133,39 +132,3 @@ def test_facts_of_uncited_sentences_can_count_as_failed(made):
     # A sentence without a readable reply is one more fact that could be 0 or 1.
     lost = [AnswerFacts(read[0].answer, read[0].sentences, (), {2: "failed"})]
     assert [entailments(lost, [], ScifiOptions(uncited=uncited))[0].open for uncited in values] == [0, 1]
-
-
-def test_the_nearest_citation_can_be_that_of_another_sentence(made):
-    # "He swam [2]. It rained all day long. Then she ran home [1]." without marks: "He swam." has 8 characters.
-    read = [
-        made.facts_of(
-            "He swam [2]. It rained all day long. Then she ran home [1].",
-            *((2, "It"), (2, "long"), (3, "Then"), (3, "home")),
-            passages=FIVE,
-        )
-    ]
-    near, wide = (
-        fact_lines(read, made.Scored(Alpha=1.0), ScifiOptions(reach=reach)) for reach in ("sentence", "answer")
-    )
-    assert [line.citations for line in near] == [(), (), (1,), (1,)]
-    # [2] at 7; "He swam. It" ends at 11: 4. "It rained all day long" ends at 31, [1] at 50: 19 against 24.
-    # "Then" ends at 37: 30 from [2], 13 from [1]; in its sentence [1] is at 17.
-    assert [(line.citations, line.distance) for line in wide] == [((2,), 4), ((1,), 19), ((1,), 13), ((1,), 0)]
-    assert [(line.cited_in, line.cited_at) for line in wide] == [(1, 7), (3, 17), (3, 17), (3, 17)]
-    options = ScifiOptions(reach="answer")
-    (share,) = citations_without_facts(read, wide, options)
-    assert (share.hits, share.total, share.open) == (0, 2, 0)
-    (share,) = entailments(read, wide, options)
-    assert (share.hits, share.total) == (3, 4)
-
-
-def test_coverage_can_count_sentences_where_a_model_makes_facts():
-    from metaeval.citation.chat_models import ChatOptions
-    from metaeval.citation.scifi.facts import read_with_model, requests_for
-
-    chat = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1", output="json")
-    answer = Answer("a", "", FIVE, reference={"answer": "He swam and sat. It rained."})
-    options = {over: ScifiOptions(facts="model", coverage_over=over) for over in ("facts", "sentences")}
-    assert [len(requests_for([answer], each, chat)) for each in options.values()] == [2, 0]
-    (read,) = read_with_model([answer], options["sentences"], lambda requests: [], chat)
-    assert read.reference.facts == ("He swam and sat.", "It rained.")

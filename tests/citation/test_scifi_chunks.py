@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from metaeval.citation.data_model import Passage
 from metaeval.citation.scifi.data_model import ScifiOptions
-from metaeval.citation.scifi.fact_entailment import PremiseChunk, chunks_of, count_words, counter, windows
+from metaeval.citation.scifi.fact_entailment import chunks_of, count_words, counter, windows
 from metaeval.errors import UserError
 
 
@@ -56,21 +56,21 @@ RIVER = Passage("It flows north.", "")  # 3 words
 
 def test_every_chunk_opens_with_its_title_which_is_not_counted():
     assert chunks_of([(4, BRIDGE)], ScifiOptions(window=7)) == [
-        PremiseChunk("Title: Bridge\nA Dane built it. It is long.", 4),
-        PremiseChunk("Title: Bridge\nIt is long. It is of steel.", 4),
+        ("Title: Bridge\nA Dane built it. It is long.", 4),
+        ("Title: Bridge\nIt is long. It is of steel.", 4),
     ]
 
 
 def test_several_passages_are_one_text_that_says_whose_each_part_is():
     assert chunks_of([(0, BRIDGE), (2, RIVER)], ScifiOptions(window=10)) == [
-        PremiseChunk("Title: Bridge\nA Dane built it. It is long.", 0),
-        PremiseChunk("Title: Bridge\nIt is long. It is of steel.\nIt flows north.", None),
+        ("Title: Bridge\nA Dane built it. It is long.", 0),
+        ("Title: Bridge\nIt is long. It is of steel.\nIt flows north.", None),
     ]
 
 
 def test_a_passage_without_text_is_one_chunk_and_no_passage_is_none():
-    assert chunks_of([(1, Passage("", "Bridge"))]) == [PremiseChunk("Title: Bridge\n", 1)]
-    assert chunks_of([(1, Passage("  "))]) == [PremiseChunk("", 1)]
+    assert chunks_of([(1, Passage("", "Bridge"))]) == [("Title: Bridge\n", 1)]
+    assert chunks_of([(1, Passage("  "))]) == [("", 1)]
     assert chunks_of([]) == []
 
 
@@ -93,7 +93,7 @@ def test_a_window_can_be_measured_in_tokens(tmp_path):
     assert [count(text) for text in ("It is long.", "", "of steel")] == [9, 0, 7]
     # "A Dane built it." has 13 tokens, "It is long." 9, "It is of steel." 12.
     chunks = chunks_of([(0, BRIDGE)], ScifiOptions(window=22), count)
-    assert [one.text.partition("\n")[2] for one in chunks] == [
+    assert [text.partition("\n")[2] for text, _ in chunks] == [
         "A Dane built it. It is long.",
         "It is long. It is of steel.",
     ]
@@ -102,7 +102,7 @@ def test_a_window_can_be_measured_in_tokens(tmp_path):
 def test_a_tokenizer_that_cannot_be_loaded_is_named(tmp_path):
     pytest.importorskip("transformers", reason="needs the extra 'models'")
     assert counter("words") is count_words
-    with pytest.raises(UserError, match=r"^The tokenizer window_unit=.* cannot be loaded \(.*window_unit=words\.$"):
+    with pytest.raises(UserError, match=r"^tokenizer=.* cannot be loaded \(.*tokenizer=words\.$"):
         counter(str(tmp_path))
 
 
@@ -136,7 +136,7 @@ for _ in sys.stdin:
 """
     own = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     own.pop("HF_HUB_OFFLINE", None)
-    refusal = "The tokenizer window_unit=nobody/nothing cannot be loaded ("
+    refusal = "tokenizer=nobody/nothing cannot be loaded ("
     with HTTPServer(("127.0.0.1", 0), _Empty) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         environment = {**own, "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HOME": str(tmp_path)}

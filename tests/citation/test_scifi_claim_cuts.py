@@ -49,14 +49,14 @@ CLAIMS = {
 @pytest.mark.parametrize("name", CLAIMS)
 def test_claims_stand_alone(name):
     (record,) = [each for each in RECORDS if each["id"] == name]
-    assert [claim.text for claim in claims_in(record["sentence"])] == CLAIMS[name]
+    assert [claim for claim, *_ in claims_in(record["sentence"])] == CLAIMS[name]
 
 
 def test_claims_are_written_as_the_sentence_was():
     sentence = (
         "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey[1] and paid by Dr. Sloan[2]."
     )
-    assert [claim.text for claim in claims_in(sentence)] == [
+    assert [claim for claim, *_ in claims_in(sentence)] == [
         "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey",
         "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was paid by Dr. Sloan",
     ]
@@ -111,7 +111,7 @@ SENTENCES = {
 
 @pytest.mark.parametrize("sentence", SENTENCES)
 def test_what_the_rules_leave_out_and_where_they_give_up(sentence):
-    texts = ["" if claim.made_by.startswith("fallback") else claim.text for claim in claims_in(sentence)]
+    texts = ["" if rule.startswith("fallback") else claim for claim, rule, _ in claims_in(sentence)]
     assert texts == SENTENCES[sentence]
 
 
@@ -179,7 +179,7 @@ def is_finite(parse, root):
 
 def share(sentences):
     read = [claims_in(sentence) for sentence in sentences if has_mark(sentence)]
-    texts = [claim.text for claims in read if len(claims) > 1 for claim in claims if claim.made_by == "tree"]
+    texts = [claim for claims in read if len(claims) > 1 for claim, rule, _ in claims if rule == "tree"]
     return sum(map(is_clause, find_parser().parse(texts))) / len(texts), len(texts)
 
 

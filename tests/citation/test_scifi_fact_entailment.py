@@ -123,7 +123,7 @@ def test_scores_that_are_no_shares_are_refused(made):
 
 def test_a_window_in_tokens_of_nothing_known_is_an_error_before_anything_is_asked(made, tmp_path):
     pytest.importorskip("transformers", reason="needs the extra 'models'")
-    with pytest.raises(UserError, match="window_unit="):
+    with pytest.raises(UserError, match="tokenizer="):
         fact_lines(
-            [made.facts_of("It is long [2].", (1, "long"))], made.Scored(), ScifiOptions(window_unit=str(tmp_path))
+            [made.facts_of("It is long [2].", (1, "long"))], made.Scored(), ScifiOptions(tokenizer=str(tmp_path))
         )

@@ -9,7 +9,6 @@ import pytest
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.measures import bounds, macro, micro, value_of
 from metaeval.citation.scifi.answer_measures import coverages, entailments
-from metaeval.citation.scifi.data_model import ReferenceFacts
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 
 
@@ -33,7 +32,7 @@ def answers_of(made, sizes, reference):
         one = made.facts_of(
             text, *((sentence, fact) for sentence, fact in enumerate(facts, start=1)), answer=str(place)
         )
-        read.append(replace(one, reference=ReferenceFacts(tuple(facts[:reference]))))
+        read.append(replace(one, reference=tuple(facts[:reference])))
     return read
 
 
@@ -43,10 +42,10 @@ def without(read, lost):
     for place, one in enumerate(read):
         own = {sentence: "unparsed" for answer, sentence in lost if answer == place}
         kept = tuple(fact for fact in one.facts if fact.sentence not in own)
-        facts = one.reference.facts
+        facts = one.reference
         missing = sum(f"W{number}" in facts for number in _numbers(one, own))
         left = tuple(fact for fact in facts if int(fact[1:]) not in _numbers(one, own))
-        found.append(replace(one, facts=kept, lost=own, reference=ReferenceFacts(left, missing)))
+        found.append(replace(one, facts=kept, lost=own, reference=left, reference_lost=missing))
     return found
 
 

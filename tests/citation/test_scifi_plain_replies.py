@@ -42,9 +42,9 @@ def asked_with(replies):
     ],
 )
 def test_each_item_of_a_list_is_a_fact(reply, facts, others):
-    read = read_listed(reply)
-    assert read.facts == facts
-    assert read.problems["line that is not a list item"] == others
+    found, counted = read_listed(reply)
+    assert found == facts
+    assert counted["line that is not a list item"] == others
 
 
 @pytest.mark.parametrize("reply", ["", " \n", "He acted.\nIt was in 1992.", '{"facts":\n["He acted."]}'])

@@ -56,7 +56,7 @@ OFFLINE = [
 ]
 ASKED = [
     (
-        *("cite", "scifi", "answers.jsonl", "--nli", "overlap", "-s", "reach=answer"),
+        *("cite", "scifi", "answers.jsonl", "--nli", "overlap", "-s", "uncited=fails"),
         *("-s", "temperature=0.3", "-s", "seed=4"),
     ),
     ("cite", "citeeval", "answers.jsonl"),

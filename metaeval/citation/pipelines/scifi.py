@@ -38,9 +38,6 @@ from metaeval.runs.verdict_cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
 from metaeval.stats.influence import COUNTS, SHARES
 
-_GRADED = (0.0, 1.0, 1)
-"""Low, high and direction of a metric whose scores are degrees of support."""
-
 _GROUPS: Mapping[str, str] = {"entailment": "entailment", "coverage": "coverage", "count": "facts"}
 """Headings over the columns, by the beginning of their keys."""
 
@@ -136,32 +133,21 @@ def asks_model(choice: AsksChat, set_options: pipeline.SetOptions) -> bool:
 
 
 def fact_cutoff(
-    name: str,
-    metric: Metric,
-    thresholds: Mapping[str, float | None],
-    calibrations: Sequence[Path],
-    set_options: pipeline.SetOptions,
+    name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path]
 ) -> Cutoff:
     """Return the cut-off of a backend: None where its scores are the values of facts, else a threshold.
 
-    Raises `UserError` where entailment=binary has no threshold, and for scores as values that are not from 0 to 1.
+    Raises `UserError` for soft scores that are not from 0 to 1.
     """
-    entailment, card = options_of(set_options).entailment, metric.card
-    graded = (card.low, card.high, card.direction) == _GRADED
-    as_it_is = entailment == "probability" or (entailment == "auto" and graded)
-    if name not in thresholds and not calibrations and as_it_is:
-        cutoff = Cutoff(None, "as it is")
-    else:
-        cutoff = find_cutoff(name, metric, thresholds, calibrations)
-    if cutoff.value is None and entailment == "binary":
-        raise UserError(
-            f"The setting entailment=binary needs a threshold, and --threshold soft gives the metric {name!r} none: "
-            f"give a number with --threshold {name}=X, or leave entailment=binary out."
-        )
+    card = metric.card
+    graded = (card.low, card.high, card.direction) == (0.0, 1.0, 1)
+    if name not in thresholds and not calibrations and graded:
+        return Cutoff(None, "as it is")
+    cutoff = find_cutoff(name, metric, thresholds, calibrations)
     if cutoff.value is None and not graded:
         raise UserError(
             f"A fact's value is a score from 0 to 1, and the scores of {name!r} have another range: give a threshold "
-            f"(--threshold {name}=X), or leave the setting entailment at auto."
+            f"(--threshold {name}=X)."
         )
     return cutoff
 
@@ -175,7 +161,9 @@ def read_run(run: Run) -> Assessed:
         {"options": {**run.set_options["options"], "facts": "parser" if run.chat is None else "model"}}
     )
     # Missing prompts and tokenizers are errors here.
-    fact_making.fact_prompts(options, run.chat), counter(options.window_unit)
+    counter(options.tokenizer)
+    if run.chat is not None:
+        fact_making.fact_prompts(options, run.chat)
     parser = find_parser(run.options.parser) if run.chat is None else None
     return Assessed(run, options, parser)
 
@@ -269,7 +257,7 @@ def _scores(assessed: Assessed, around: Provenance) -> Table:
 
 def _texts(assessed: Assessed, around: Provenance) -> Table:
     panel = assessed.run.panel
-    values = answer_measures.text_shares(assessed.read, assessed.scored[0].facts, assessed.options)
+    values = answer_measures.text_shares(assessed.read, assessed.scored[0].facts)
     columns = [measure.column for measure in _TEXTS]
     # Values that are not percentages are counts, and can be above 1.
     statistics = {c.key: micro(values[c.key], SHARES if c.scale == 100 else COUNTS) for c in columns}
@@ -315,7 +303,6 @@ def provenance_of(assessed: Assessed) -> Provenance:
         provenance.by_backend("not judged", ((name, missing_values(each)) for name, each in of_backends)),
         provenance.by_backend("could be", ((name, _bounds(assessed, each)) for name, each in of_backends)),
         Note("without facts", _lost_sentences(assessed)),
-        Note("assignment", _assignment(assessed)),
         Note("problems", provenance.counts_text(sum((answer.problems for answer in read), Counter()))),
         Note("counts", _other_counts(assessed)),
         provenance.uncertainty(run.config.interval, data.groups),
@@ -352,7 +339,7 @@ def _bounds(assessed: Assessed, scored: ScoredFacts) -> str:
         answers = [assessed.read[row] for row in rows]
         # The sentences that count for a measure and whose facts are unknown.
         lost = sum(len(answer_measures.lost_citing(answer, assessed.options)) for answer in answers)
-        lost_reference = sum(answer.reference.sentences_lost for answer in answers if answer.reference is not None)
+        lost_reference = sum(answer.reference_lost for answer in answers)
         measures = ("citation entailment", scored.entailment, lost), ("coverage", scored.coverage, lost_reference)
         for name, values, unknown in measures:
             if any(values[row].open for row in rows.tolist()):
@@ -373,7 +360,7 @@ def _lost_sentences(assessed: Assessed) -> str:
     causes = Counter(reason for answer in assessed.read for reason in answer.lost.values())
     sentences = sum(len(answer.sentences) for answer in assessed.read)
     first = next(((answer.answer.id, number) for answer in assessed.read for number in sorted(answer.lost)), None)
-    of_references = sum(answer.reference.sentences_lost for answer in assessed.read if answer.reference is not None)
+    of_references = sum(answer.reference_lost for answer in assessed.read)
     parts = []
     if first is not None:
         where = f"{plain(first[0])}, sentence {first[1]}"
@@ -382,17 +369,6 @@ def _lost_sentences(assessed: Assessed) -> str:
     if of_references:
         parts.append(f"{count(of_references, 'sentence')} of references, which coverage leaves out")
     return "; ".join(parts)
-
-
-def _assignment(assessed: Assessed) -> str:
-    """Return, as text, how often distance and parser assign different citations; empty where only one assigns."""
-    other, of = answer_measures.against_parser(assessed.read, assessed.scored[0].facts)
-    if not of:
-        return ""
-    return (
-        f"by distance {other:,} of {count(of, 'fact')} in sentences of several groups get another citation than the "
-        "parser's own"
-    )
 
 
 def _other_counts(assessed: Assessed) -> str:
@@ -451,7 +427,7 @@ SCIFI = Pipeline(
     chat="optional",
     purpose="makes the facts",
     asks=asks_model,
-    cutoff=fact_cutoff,
+    cutoff=lambda *read, set_options: fact_cutoff(*read),
     read=read_run,
     estimate=estimate,
     ask=make_facts,

@@ -58,9 +58,7 @@ def score_facts(
     return ScoredFacts(lines, references, shares["entailment"], shares["coverage"], statistics)
 
 
-def text_shares(
-    read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions
-) -> dict[str, list[AnswerShare]]:
+def text_shares(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, list[AnswerShare]]:
     """Return the measures that need no verdict, by name, with one share for each answer."""
     return {
         "density": densities(read),
@@ -69,7 +67,7 @@ def text_shares(
             AnswerShare(len(answer.facts), len(answer.sentences) - len(answer.lost)) for answer in read
         ],
         "uncited": uncited([answer.answer for answer in read], lines),
-        "citations_without_facts": citations_without_facts(read, lines, options),
+        "citations_without_facts": citations_without_facts(read, lines),
         "not_found": unmapped(read),
     }
 
@@ -83,7 +81,7 @@ def fact_row(line: FactLine) -> dict[str, Any]:
 
 def answer_rows(read: Sequence[AnswerFacts], scored: ScoredFacts, options: ScifiOptions) -> list[dict[str, Any]]:
     """Return one row for each answer: citation entailment, coverage, their numbers of facts, and `text_shares`."""
-    texts = text_shares(read, scored.facts, options)
+    texts = text_shares(read, scored.facts)
     return [
         {
             **answer_cells(answer.answer),
@@ -92,7 +90,7 @@ def answer_rows(read: Sequence[AnswerFacts], scored: ScoredFacts, options: Scifi
             "facts_unjudged": entailment.open - len(lost_citing(answer, options)),
             "coverage": coverage.value,
             "reference_facts": coverage.total,
-            "reference_facts_unjudged": coverage.open - (answer.reference.sentences_lost if answer.reference else 0),
+            "reference_facts_unjudged": coverage.open - answer.reference_lost,
             "sentences": len(answer.sentences),
             "sentences_without_facts": len(answer.lost),
             "facts": len(answer.facts),
@@ -123,23 +121,19 @@ def coverages(read: Sequence[AnswerFacts], lines: Sequence[CoverageLine]) -> lis
     Open: facts without a verdict, and one fact for each sentence of the reference whose facts are missing.
     """
     counted = ((line.answer, line.value, line.value is None) for line in lines)
-    lost = [each.reference.sentences_lost if each.reference is not None else 0 for each in read]
-    return _opened(sum_up([each.answer for each in read], counted), lost)
+    return _opened(sum_up([each.answer for each in read], counted), [each.reference_lost for each in read])
 
 
 def lost_citing(each: AnswerFacts, options: ScifiOptions = DEFAULTS) -> list[int]:
     """Return the numbers of the sentences whose facts are missing and would have counted.
 
-    These are cited sentences; all, where uncited facts fail, or where a citation anywhere in the answer may be theirs.
+    These are cited sentences; all, where uncited facts fail.
     """
-    every = options.uncited == "fails" or (
-        options.reach == "answer" and any(sentence.groups for sentence in each.sentences)
-    )
-    return [number for number in sorted(each.lost) if every or each.sentences[number - 1].groups]
+    return [n for n in sorted(each.lost) if options.uncited == "fails" or each.sentences[n - 1].groups]
 
 
 def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[AnswerShare]:
-    """Return, for each answer, the share of its facts that no citation within the options' `reach` belongs to."""
+    """Return, for each answer, the share of its facts whose sentences have no citation."""
     return sum_up(answers, ((line.answer, float(line.state == "uncited"), False) for line in lines))
 
 
@@ -169,9 +163,7 @@ def unmapped(read: Sequence[AnswerFacts]) -> list[AnswerShare]:
     return shares
 
 
-def citations_without_facts(
-    read: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions = DEFAULTS
-) -> list[AnswerShare]:
+def citations_without_facts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> list[AnswerShare]:
     """Return the share of each answer's citations that belong to no fact.
 
     Open: citations without a fact in sentences of which facts, or a fact's segment, are missing.
@@ -180,13 +172,9 @@ def citations_without_facts(
     doubtful = {(each.answer.id, number) for each in read for number in each.lost}
     for line in lines:
         if line.cited_at is not None:
-            assigned.add((line.answer, line.cited_in or line.sentence, line.cited_at))
+            assigned.add((line.answer, line.sentence, line.cited_at))
         elif line.state == "unjudged":
             doubtful.add((line.answer, line.sentence))
-    if options.reach == "answer":
-        # A fact of one sentence may belong to a citation of another.
-        answers = {answer for answer, _ in doubtful}
-        doubtful |= {(e.answer.id, s.number) for e in read if e.answer.id in answers for s in e.sentences}
     shares = []
     for each in read:
         hits = total = missing = 0
@@ -200,21 +188,6 @@ def citations_without_facts(
                 hits, total = hits + unused, total + used + unused
         shares.append(AnswerShare(hits, total, missing))
     return shares
-
-
-def against_parser(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> tuple[int, int]:
-    """Return the number of a parser's facts with another citation group than they were cut out for, and of all of them.
-
-    Facts in sentences with fewer than two groups are left out of both numbers.
-    """
-    at = {(line.answer, line.fact_number): line.cited_at for line in lines}
-    several = [
-        (fact, at[each.answer.id, fact.number])
-        for each in read
-        for fact in each.facts
-        if fact.group_places and len(each.sentences[fact.sentence - 1].groups) > 1
-    ]
-    return sum(place not in fact.group_places for fact, place in several), len(several)
 
 
 def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, int]:

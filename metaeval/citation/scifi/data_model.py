@@ -28,7 +28,6 @@ from metaeval.citation.marks_and_sentences import (
 )
 from metaeval.corpus.languages import ends_in_word, marks
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError
 from metaeval.stats.arrays import Ints
 
 
@@ -37,31 +36,19 @@ class ScifiOptions:
     """Options for making facts of answers, assigning citations to facts, and scoring both."""
 
     facts: Literal["parser", "model"] = "parser"
-    """Who makes facts of sentences: the parser (ALiiCE's claims) or a chat model."""
+    """Who makes facts of sentences: the parser or a chat model."""
     decomposition_file: Path | None = None
     """A prompt of your own that asks for the facts, with {sentence}; see output for the form of its replies."""
     mapping_file: Path | None = None
     """A prompt of your own that asks for a fact's segment, with {sentence} and {fact}; as decomposition_file."""
-    reach: Literal["sentence", "answer"] = "sentence"
-    """Where the nearest citation of a fact is looked for: in its sentence, or in the whole answer."""
     uncited: Literal["left out", "fails"] = "left out"
     """Value of a fact that no citation reaches: it is left out, or 0 (fails)."""
     group: Literal["max", "joint"] = "max"
     """How marks that stand together are read: each passage by itself (max), or all as one premise (joint)."""
+    tokenizer: str = "words"
+    """Unit of the window: words, or the tokens of a tokenizer (its hub id or folder)."""
     window: int = 256
     """Most words (or tokens) in a chunk of a passage; the best chunk decides."""
-    window_unit: str = "words"
-    """Unit of the window: words, or the tokens of a tokenizer (its hub id or folder)."""
-    entailment: Literal["auto", "probability", "binary"] = "auto"
-    """Value of a fact: the backend's probability, its binary decision at the threshold, or auto (the probability
-    where the backend's scores run from 0 to 1)."""
-    coverage_over: Literal["facts", "sentences"] = "facts"
-    """What of a reference is covered: its facts, which only a chat model makes, or its sentences, which are taken
-    where a parser makes the facts."""
-
-    def __post_init__(self) -> None:
-        if self.window < 1:
-            raise UserError(f"window is {self.window}; allowed: a whole number from 1.")
 
     @property
     def signature(self) -> str:
@@ -79,12 +66,6 @@ verbatim: unchanged. case folded: except for case and white space. fuzzy: by sim
 replaced by the whole sentence. not asked: the sentence has one citation group or none, so that every segment would lead
 to the same citation. no reply: no usable reply named the segment; such a fact is not judged. In the last two cases the
 segment is the whole sentence.
-"""
-
-DUPLICATE = "duplicate fact"
-"""In `AnswerFacts.problems`: the number of facts that repeat another of their sentence; they count once.
-
-A fact that a parser cut out for another citation group keeps that group too (`Fact.group_places`).
 """
 
 
@@ -121,8 +102,7 @@ class Fact:
     """One fact of a sentence. number: in the answer, from 1. made_by: "model", or the rule of the parser's claims.
 
     sentence: the number of its sentence. trouble: why its segment is unknown, where no usable reply named it
-    (`metaeval.llm.messages.Trouble`). group_places: the places (`PlacedGroup.at`) of the citation groups that a parser
-    cut the fact out for; several where their claims are equal, none where a model made the fact.
+    (`metaeval.llm.messages.Trouble`).
     """
 
     number: int
@@ -131,29 +111,22 @@ class Fact:
     segment: Segment
     made_by: str
     trouble: str = ""
-    group_places: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceFacts:
-    """Facts of the reference that an answer should cover. sentences_lost: number of its sentences without facts."""
-
-    facts: tuple[str, ...]
-    sentences_lost: int = 0
 
 
 @dataclass(frozen=True)
 class AnswerFacts:
     """An answer with its sentences and facts. lost: numbers of the sentences whose facts are missing, with the reason.
 
-    reference: None where the answer has no reference. problems: the number of problems in the replies, by kind.
+    reference: the facts of the reference that the answer should cover; None without a reference. reference_lost: number
+    of the reference's sentences without facts. problems: the number of problems in the replies, by kind.
     """
 
     answer: Answer
     sentences: tuple[Sentence, ...]
     facts: tuple[Fact, ...]
     lost: dict[int, str] = field(default_factory=dict)
-    reference: ReferenceFacts | None = None
+    reference: tuple[str, ...] | None = None
+    reference_lost: int = 0
     problems: Counter[str] = field(default_factory=Counter)
 
 
@@ -161,7 +134,7 @@ FactState = Literal["judged", "unjudged", "uncited", "fails"]
 """State of a fact.
 
 judged: it has a value. unjudged: the backend gave no score that decides it, or no reply named its citation (`reason`).
-uncited: no citation is within its reach, and it is ignored, or its value is 0 as the options say. fails: it cites no
+uncited: its sentence has no citation, and it is ignored, or its value is 0 as the options say. fails: it cites no
 existing passage, and its value is 0.
 """
 
@@ -171,10 +144,10 @@ class FactLine:
     """One fact, and how far its citation entails it.
 
     segment_start, segment_end: offsets in the sentence without marks. citations: the numbers of the citation's marks
-    (None: unparsable); cited_at: its offset in the sentence with the number `cited_in`, which is the fact's own unless
-    the options reach beyond it; distance: from the segment's end to the citation. passage: the number of the passage
-    that decided, None where the premise has several; chunk: the number of the chunk in the passage, or in the joint
-    premise; both from 1. value: in [0, 1]; None where undefined. cut: a premise was longer than the backend can read.
+    (None: unparsable); cited_at: its offset in the sentence without marks; distance: from the segment's end to the
+    citation. passage: the number of the passage that decided, None where the premise has several; chunk: the number of
+    the chunk in the passage, or in the joint premise; both from 1. value: in [0, 1]; None where undefined. cut: a
+    premise was longer than the backend can read.
     """
 
     answer: str
@@ -192,7 +165,6 @@ class FactLine:
     match: SegmentMatch
     citations: tuple[int | None, ...] = ()
     cited_at: int | None = None
-    cited_in: int | None = None
     distance: int | None = None
     passage: int | None = None
     chunk: int | None = None
@@ -272,21 +244,20 @@ def _continued(clean: LocatedText, rest: LocatedText, behind_mark: bool) -> Loca
     return joined(clean, added(" "), rest) if parted else joined(clean, rest)
 
 
-def given_facts(answer: Answer) -> tuple[str, ...] | None:
-    """Return the facts that the file gives for the reference (`claims`) and that have a letter; None without any."""
-    claims = answer.reference.get("claims")
+def reference_texts(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple[tuple[str, ...] | None, bool]:
+    """Return the facts that the file gives for the reference (`claims`) and True, or else its sentences and False.
+
+    These are those of the field `answer`, without marks. Texts without a letter are left out; without a text: None.
+    """
+    claims, text = answer.reference.get("claims"), answer.reference.get("answer")
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, str) for claim in claims):
-        return None
-    return tuple(claim for claim in claims if has_letter(claim)) or None
-
-
-def reference_sentences(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple[str, ...] | None:
-    """Return the sentences of the reference's field `answer` that have a letter, without marks; None without any."""
-    text = answer.reference.get("answer")
-    if not isinstance(text, str) or not text.strip():
-        return None
-    read = read_sentences(Answer(answer.id, text, (), first=answer.first), splitter)
-    return tuple(sentence.text for sentence in read if has_letter(sentence.text)) or None
+        claims = ()
+    if given := tuple(claim for claim in claims if has_letter(claim)):
+        return given, True
+    sentences: tuple[Sentence, ...] = ()
+    if isinstance(text, str):
+        sentences = read_sentences(Answer(answer.id, text, (), first=answer.first), splitter)
+    return tuple(sentence.text for sentence in sentences if has_letter(sentence.text)) or None, False
 
 
 _WORD = re.compile(rf"\w+(?:[^\w\s]+\w+)*[{marks()}]*")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,8 @@ Count = Callable[[str], int]
 """Returns the length of a text in some unit, such as words or tokens."""
 
 
-@dataclass(frozen=True, slots=True)
-class PremiseChunk:
-    """A chunk of passages as a premise. passage: the index of its passage; None if the text is of several passages."""
-
-    text: str
-    passage: int | None
+PremiseChunk = tuple[str, int | None]
+"""A chunk of passages as a premise: its text, and the index of its passage (None: the text is of several passages)."""
 
 
 def count_words(text: str) -> int:
@@ -41,11 +37,10 @@ def count_words(text: str) -> int:
 
 
 @cache
-def counter(unit: str, setting: str = "window_unit") -> Count:
+def counter(unit: str) -> Count:
     """Return the function that measures texts: in words, or in tokens of a tokenizer.
 
-    unit: "words", or the hub id or folder of a tokenizer. setting: for errors, the option that names the unit. Raises
-    `UserError` where the tokenizer cannot be loaded.
+    unit: "words", or the hub id or folder of a tokenizer. Raises `UserError` where the tokenizer cannot be loaded.
     """
     if unit == "words":
         return count_words
@@ -53,13 +48,13 @@ def counter(unit: str, setting: str = "window_unit") -> Count:
         tokenizer = _tokenizer(unit)
     except ModuleNotFoundError as error:
         raise UserError(
-            f"{setting}={unit} needs {error.name}: type {install_extra('models')}, or set {setting}=words."
+            f"tokenizer={unit} needs {error.name}: type {install_extra('models')}, or set tokenizer=words."
         ) from error
     except Exception as error:  # a broken or missing tokenizer ends in errors of several libraries
         reason = " ".join(str(error).split())[:200]
         raise UserError(
-            f"The tokenizer {setting}={unit} cannot be loaded ({type(error).__name__}: {reason}); give a hub id or "
-            f"the folder of a tokenizer, or set {setting}=words."
+            f"tokenizer={unit} cannot be loaded ({type(error).__name__}: {reason}); give the hub id or the folder of a "
+            "tokenizer, or set tokenizer=words."
         ) from error
     return lambda text: len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
@@ -130,7 +125,7 @@ def _chunk(sentences: Sequence[tuple[int, str]], passages: Sequence[tuple[int, P
         texts.setdefault(place, []).append(sentence)
     parts = [Passage(" ".join(lines), passages[place][1].title) for place, lines in texts.items()]
     from_several = len({passages[place][0] for place in texts}) > 1
-    return PremiseChunk(premise(parts), None if from_several else passages[next(iter(texts))][0])
+    return premise(parts), None if from_several else passages[next(iter(texts))][0]
 
 
 def assign(fact: Fact, sentence: Sentence) -> tuple[PlacedGroup | None, int | None]:
@@ -141,29 +136,6 @@ def assign(fact: Fact, sentence: Sentence) -> tuple[PlacedGroup | None, int | No
     end = fact.segment.end
     nearest = min(sentence.groups, key=lambda group: (abs(group.at - end), group.at < end), default=None)
     return nearest, None if nearest is None else abs(nearest.at - end)
-
-
-def within_reach(
-    each: AnswerFacts, fact: Fact, options: ScifiOptions = DEFAULTS
-) -> tuple[Fact, Sentence, Mapping[int, tuple[int, int]]]:
-    """Return (fact, text, origins), where the text is the one in which the fact's citation is looked for.
-
-    each: the fact's answer. The text is the fact's sentence, or with `reach=answer` all sentences, joined by spaces;
-    the places of the returned fact count from its start. origins: by its place in the text, the number of a group's
-    sentence and the place there.
-    """
-    home = each.sentences[fact.sentence - 1]
-    if options.reach == "sentence":
-        return fact, home, {group.at: (home.number, group.at) for group in home.groups}
-    at, shift, groups, origins = 0, 0, list[PlacedGroup](), dict[int, tuple[int, int]]()
-    for sentence in each.sentences:
-        shift = at if sentence is home else shift
-        groups += [replace(group, at=at + group.at) for group in sentence.groups]
-        origins |= {at + group.at: (sentence.number, group.at) for group in sentence.groups}
-        at += len(sentence.text) + 1
-    segment = replace(fact.segment, start=fact.segment.start + shift, end=fact.segment.end + shift)
-    text = " ".join(sentence.text for sentence in each.sentences)
-    return replace(fact, segment=segment), replace(home, text=text, groups=tuple(groups)), origins
 
 
 def judge_pairs(pairs: Sequence[NliPair], entails: Entails, soft: bool) -> dict[NliPair, Verdict]:
@@ -212,7 +184,7 @@ def fact_lines(
 
     Raises ValueError for a soft score outside 0 to 1.
     """
-    count = counter(options.window_unit)
+    count = counter(options.tokenizer)
 
     @cache
     def cut(passages: tuple[tuple[int, Passage], ...]) -> list[PremiseChunk]:
@@ -220,16 +192,25 @@ def fact_lines(
         return chunks_of(passages, options, count, splitter)
 
     drafts = [_draft(each, fact, options, cut) for each in read for fact in each.facts]
-    pairs = [[(chunk.text, line.fact) for chunk, _ in premises] for line, premises in drafts]
+    pairs = [[(text, line.fact) for text, _, _ in premises] for line, premises in drafts]
     known = judge_pairs([pair for fact_pairs in pairs for pair in fact_pairs], entails, soft)
-    return [
-        _judged(line, premises, [known[pair] for pair in fact_pairs], soft) if premises else line
-        for (line, premises), fact_pairs in zip(drafts, pairs, strict=True)
-    ]
-
-
-_Premise = tuple[PremiseChunk, int]
-"""A chunk that may entail a fact, and its number from 1."""
+    lines: list[FactLine] = []
+    for (line, premises), fact_pairs in zip(drafts, pairs, strict=True):
+        if premises:
+            verdicts = [known[pair] for pair in fact_pairs]
+            best, value, reason = most(verdicts, soft)
+            _, passage, chunk = ("", None, None) if best is None else premises[best]
+            line = replace(
+                line,
+                passage=None if passage is None else passage + 1,
+                chunk=chunk,
+                value=value,
+                state="judged" if value is not None else "unjudged",
+                reason=reason,
+                cut=any(verdict.cut for verdict in verdicts),
+            )
+        lines.append(line)
+    return lines
 
 
 def _draft(
@@ -237,13 +218,15 @@ def _draft(
     fact: Fact,
     options: ScifiOptions,
     cut: Callable[[tuple[tuple[int, Passage], ...]], list[PremiseChunk]],
-) -> tuple[FactLine, list[_Premise]]:
-    """Return a fact's line with its citation, and its premises as chunks; without premises the line is complete."""
+) -> tuple[FactLine, list[tuple[str, int | None, int]]]:
+    """Return a fact's line with its citation, and the chunks that may entail it; without any the line is complete.
+
+    Each chunk has its text, the index of its passage, and its number from 1.
+    """
     sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
-    placed, text, origins = within_reach(each, fact, options)
-    unknown = fact.trouble and len(text.groups) > 1
-    group, distance = (None, None) if unknown else assign(placed, text)
-    cited_in, cited_at = origins[group.at] if group else (None, None)
+    # Where no reply named its segment, the fact may belong to any of several groups.
+    unknown = fact.trouble and len(sentence.groups) > 1
+    group, distance = (None, None) if unknown else assign(fact, sentence)
     line = FactLine(
         **answer_cells(each.answer),
         sentence=sentence.number,
@@ -257,36 +240,19 @@ def _draft(
         segment_end=fact.segment.end,
         match=fact.segment.match,
         citations=tuple(mark.number for mark in group.marks) if group else (),
-        cited_at=cited_at,
-        cited_in=cited_in,
+        cited_at=group.at if group else None,
         distance=distance,
     )
-    if group is None and not unknown:
-        return replace(line, state="uncited", value=0.0 if options.uncited == "fails" else None), []
-    if group is None:
+    if unknown:
         return replace(line, state="unjudged", reason=fact.trouble), []
+    if group is None:
+        return replace(line, state="uncited", value=0.0 if options.uncited == "fails" else None), []
     places = [find_place(mark.number, len(passages))[0] for mark in group.marks]
     cited = tuple(dict.fromkeys((place, passages[place]) for place in places if place is not None))
     # The premises are chunks of each passage alone, or of all passages as one text.
     texts = [cited] if options.group == "joint" else [(passage,) for passage in cited]
-    premises = [(chunk, number) for text in texts for number, chunk in enumerate(cut(text), start=1)]
-    if not premises:
-        line = replace(line, state="fails", value=0.0)
-    return line, premises
-
-
-def _judged(line: FactLine, premises: Sequence[_Premise], verdicts: Sequence[Verdict], soft: bool) -> FactLine:
-    best, value, reason = most(verdicts, soft)
-    chunk, number = premises[best] if best is not None else (None, None)
-    return replace(
-        line,
-        passage=None if chunk is None or chunk.passage is None else chunk.passage + 1,
-        chunk=number,
-        value=value,
-        state="judged" if value is not None else "unjudged",
-        reason=reason,
-        cut=any(verdict.cut for verdict in verdicts),
-    )
+    premises = [(*chunk, number) for text in texts for number, chunk in enumerate(cut(text), start=1)]
+    return line if premises else replace(line, state="fails", value=0.0), premises
 
 
 def coverage_lines(read: Sequence[AnswerFacts], entails: Entails, soft: bool = False) -> list[CoverageLine]:
@@ -298,7 +264,7 @@ def coverage_lines(read: Sequence[AnswerFacts], entails: Entails, soft: bool = F
     pairs: list[tuple[AnswerFacts, int, str, NliPair | None]] = []
     for each in read:
         text = " ".join(sentence.text for sentence in each.sentences)
-        for number, fact in enumerate(each.reference.facts if each.reference else (), start=1):
+        for number, fact in enumerate(each.reference or (), start=1):
             pairs.append((each, number, fact, (text, fact) if text else None))
     known = judge_pairs([pair for *_, pair in pairs if pair is not None], entails, soft)
     lines: list[CoverageLine] = []

@@ -9,21 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from metaeval.citation.aliice.claim_options import PAPER
-from metaeval.citation.aliice.claims import (
-    MARK,
-    UNREACHED,
-    CitationGroup,
-    Stated,
-    by_word,
-    token_starts,
-    words_and_groups,
-)
+from metaeval.citation.aliice.claims import MARK, UNREACHED, token_starts
 from metaeval.citation.aliice.dependency_tree import tree_of
-from metaeval.citation.marks_and_sentences import LocatedText, joined, whole
+from metaeval.citation.marks_and_sentences import LocatedText, added, joined, whole
 from metaeval.citation.parsers.dependency_parsers import Parse
 from metaeval.citation.scifi.claim_cuts import cut_claim
+from metaeval.citation.scifi.data_model import Segment, Sentence
 
 # Signs of lists, bold and italic type.
 _MARKUP = re.compile(
@@ -51,20 +44,22 @@ _NOUN_MARKS = re.compile(
     re.VERBOSE,
 )
 
+_GROUP = re.compile(rf"{MARK.pattern}(?:\s*{MARK.pattern})*")
+_PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("‘", "’"))
+
 STANDING = "Paper"
 """The word that the parser reads in place of marks that stand for a noun."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParserSentence:
-    """A sentence prepared for the parser. groups: its citation groups, by their words.
+    """A sentence prepared for the parser. located: what the parser reads, with its offsets in the sentence.
 
-    located: what the parser reads, with its offsets in the sentence. names: of marks in place of a noun, by their
-    offset in the sentence.
+    groups: the offsets of its citation groups in the sentence, and the sentence's length. names: of marks in place of a
+    noun, by their offset in the sentence.
     """
 
-    sentence: str
-    groups: tuple[CitationGroup, ...]
+    groups: tuple[int, ...]
     located: LocatedText
     names: Mapping[int, str]
 
@@ -76,7 +71,6 @@ def prepared(sentence: str) -> ParserSentence:
     kind of source, it is "the cited source".
     """
     clean = whole(sentence).without([match.span() for match in _MARKUP.finditer(sentence)])
-    _, groups = words_and_groups(clean, PAPER)
     names: dict[int, str] = {}
     pieces, end, text = list[LocatedText](), 0, clean.text
     for match in _NOUN_MARKS.finditer(text):
@@ -97,11 +91,15 @@ def prepared(sentence: str) -> ParserSentence:
         end = stop
     named = joined(*pieces, clean.part(end, len(text)))
     located = named.without(match.span() for match in _UNREAD.finditer(named.text)).stripped()
-    return ParserSentence(sentence, groups, located, names)
+    groups = (*(clean.at[match.start()] for match in _GROUP.finditer(text)), len(sentence))
+    return ParserSentence(groups, located, names)
 
 
-def claims_of(ready: ParserSentence, parse: Parse) -> list[Stated]:
-    """Return the claim of each citation group of a prepared sentence, given the parse of its text."""
+def claims_of(ready: ParserSentence, parse: Parse) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Return the claims of a prepared sentence: (text, "tree" or "fallback: ...", indices of the claim's tokens).
+
+    Each citation group has one, or several groups that hang on one token. parse: of the prepared text.
+    """
     located, tokens = ready.located, parse.tokens
     starts = [start for start, _ in token_starts(parse, located.text)]
     tree = tree_of(parse)
@@ -110,41 +108,33 @@ def claims_of(ready: ParserSentence, parse: Parse) -> list[Stated]:
         for place, start in enumerate(starts)
         if start >= 0 and located.at[start] in ready.names
     }
+    words = [place for place, token in enumerate(tokens) if starts[place] >= 0 and re.search(r"\w", token)]
+    # A group hangs on the last word before it or, if it stands for a noun, before the next group.
+    nodes: dict[int, None] = {}
+    for start, behind in pairwise(ready.groups):
+        end = behind if start in ready.names else start
+        before = [place for place in words if located.at[starts[place]] < end]
+        while end != start and len(before) > 1 and parse.labels[before[-1]] in ("cc", "mark"):
+            before.pop()
+        nodes[(before or words or [0])[-1 if before else 0]] = None
     # Pairs of tokens that are one word, such as the sides of a hyphen.
-    words = [
+    pairs = [
         {place - 1, place}
         for place in range(1, len(tokens))
         if starts[place] == starts[place - 1] + len(tokens[place - 1])
         and not re.search(r"[^\w\s'’/%-]", tokens[place - 1] + tokens[place])
     ]
-    nodes = by_word(_token_groups(ready, parse, starts), PAPER)
-    stated: list[Stated] = []
+    claims: list[tuple[str, str, tuple[int, ...]]] = []
     for node in nodes:
-        others = [each.word for each in nodes if each.word != node.word]
         kept, fault, written = (), UNREACHED.removeprefix("fallback: "), {}
-        if tree is not None and node.word in tree:
-            kept, fault, written = cut_claim(tree, node.word, others)
-        if not fault and others and any(len(word.intersection(kept)) == 1 for word in words):
+        if tree is not None and node in tree:
+            kept, fault, written = cut_claim(tree, node, nodes)
+        if not fault and len(nodes) > 1 and any(len(pair.intersection(kept)) == 1 for pair in pairs):
             fault = "a word is cut"
         places = range(len(tokens)) if fault else kept
         text = _written(located.text, parse, starts, {**names, **written}, places) if places else located.text
-        stated.append(Stated(text, node.marks, f"fallback: {fault}" if fault else "tree", () if fault else kept))
-    return stated
-
-
-def _token_groups(ready: ParserSentence, parse: Parse, starts: Sequence[int]) -> list[CitationGroup]:
-    """Return each group with its token: the last word before it, or, if it stands for a noun, before the next group."""
-    words = [place for place, token in enumerate(parse.tokens) if starts[place] >= 0 and re.search(r"\w", token)]
-    hanging: list[CitationGroup] = []
-    for number, group in enumerate(ready.groups):
-        end = group.marks[0][0]
-        if end in ready.names:
-            end = ready.groups[number + 1].marks[0][0] if number + 1 < len(ready.groups) else len(ready.sentence)
-        before = [place for place in words if ready.located.at[starts[place]] < end]
-        while end != group.marks[0][0] and len(before) > 1 and parse.labels[before[-1]] in ("cc", "mark"):
-            before.pop()
-        hanging.append(CitationGroup((before or words or [0])[-1 if before else 0], group.marks))
-    return hanging
+        claims.append((text, f"fallback: {fault}" if fault else "tree", () if fault else kept))
+    return claims
 
 
 def _written(text: str, parse: Parse, starts: Sequence[int], names: Mapping[int, str], places: Sequence[int]) -> str:
@@ -163,3 +153,56 @@ def _written(text: str, parse: Parse, starts: Sequence[int], names: Mapping[int,
         written += ("" if glued else between) + names.get(place, parse.tokens[place])
         last = place
     return written
+
+
+def with_groups(sentence: Sentence) -> LocatedText:
+    """Return the sentence with marks [1], [2] ... inserted, one for each of its citation groups, at its offset."""
+    text, end = whole(sentence.text), 0
+    pieces: list[LocatedText] = []
+    for number, group in enumerate(sentence.groups, start=1):
+        pieces += [text.part(end, group.at), added(f"[{number}]")]
+        end = group.at
+    return joined(*pieces, text.part(end, len(sentence.text)))
+
+
+def claims_in(sentence: Sentence, ready: ParserSentence, parse: Parse) -> list[tuple[str, Segment, str]]:
+    """Return the claims of a sentence as (fact, segment, rule). ready: prepared from `with_groups` of the sentence.
+
+    A claim's segment runs from the first to the last of the words that no other claim of the sentence has; if it
+    shares all its words, of all. Where the claim is the whole sentence by a fallback, or the parser's tokens differ
+    from the text, as those of stored parses can, the segment counts as not found, and is the sentence.
+    """
+    claims, at, text = claims_of(ready, parse), with_groups(sentence).at, sentence.text
+    starts = [start for start, _ in token_starts(parse, ready.located.text)]
+    offsets = ready.located.at
+    spans = {
+        place: (at[offsets[start]], at[offsets[start + len(token) - 1]] + 1)
+        for place, (start, token) in enumerate(zip(starts, parse.tokens, strict=True))
+        if min(starts) >= 0 and any(map(str.isalnum, token)) and at[offsets[start]] >= 0
+    }
+    facts: list[tuple[str, Segment, str]] = []
+    for number, (claim, rule, words) in enumerate(claims):
+        others = {word for other, (*_, held) in enumerate(claims) if other != number for word in held}
+        known = [spans[word] for word in words if word in spans and word not in others]
+        known = known or [spans[word] for word in words if word in spans]
+        if not known:
+            segment = Segment(0, len(text), "sentence")
+        else:
+            start, end = min(known)[0], max(last for _, last in known)
+            # An adjacent bracket or quotation mark belongs to one inside.
+            for opening, closing in _PAIRS:
+                missing = text[start:end].count(opening) - text[start:end].count(closing)
+                if missing > 0 and text[end : end + 1] == closing:
+                    end += 1
+                    break
+                if missing < 0 and start and text[start - 1] == opening:
+                    start -= 1
+                    break
+            segment = Segment(start, end, "verbatim")
+        is_all = rule != "tree" or _letters(claim) == _letters(text)
+        facts.append((text if is_all else claim, segment, rule))
+    return facts
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text if character.isalnum()).casefold()

@@ -55,7 +55,7 @@ class CitationCounts:
 
 def token_counter(tokenizer: str) -> Count:
     """Return the function that counts a text's tokens: words and punctuation marks ("words"), or by a tokenizer."""
-    return _count_tokens if tokenizer == "words" else counter(tokenizer, "tokenizer")
+    return _count_tokens if tokenizer == "words" else counter(tokenizer)
 
 
 def _count_tokens(text: str) -> int:

@@ -279,23 +279,6 @@ def test_options_reach_the_numbers_and_the_signature(assessed, option, expected)
     assert "premise:" not in line
 
 
-def test_the_footer_tells_how_often_the_distance_leaves_the_parsers_own_citation(write, tmp_path):
-    pytest.importorskip("spacy", reason="needs the extra 'citation'")
-    # Of the three claims of the first sentence "Aspirin was made" is nearer to [3] than to its own [1] (see
-    # `test_scifi_facts_parser`); a sentence with one citation has nothing to choose from.
-    text = "Aspirin [1], which lowers fever [2], was made in 1897 [3]. It rained [1]."
-    rows = [{"id": "a", "text": text, "passages": [{"text": "Aspirin was made in 1897."}] * 3}]
-    found = metaeval.cite(
-        "scifi", write(rows), "overlap", splitter="rules", results=tmp_path / "results", interval={"resamples": 20}
-    )
-    (unused,) = [one["value"] for one in found.estimates if one["measure"] == "citations_without_facts"]
-    notes = {note.label: note.text for note in found.notes}
-    assert notes["assignment"].startswith(
-        "by distance 1 of 3 facts in sentences of several groups get another citation"
-    )
-    assert unused == 1 / 4
-
-
 def test_rows_say_what_became_of_every_fact(assessed):
     found = assessed()
     rows = {(row["answer"], row["fact"]): row for row in map(fact_row, found.scored[0].facts)}
@@ -333,7 +316,6 @@ def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided(write)
         "minilm-bertscore": 0.67,
         "rouge": 0.3,
     }
-    assert prepared(write, "entailment=binary", nli=("overlap",)).run.cutoffs["overlap"].value == 0.63
     assert prepared(write, nli=("overlap",), threshold="0.2").run.cutoffs["overlap"].value == 0.2
     assert prepared(write, nli=("overlap",), threshold="soft").run.cutoffs["overlap"].value is None
 
@@ -350,7 +332,6 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
     ("overrides", "more", "says"),
     [
         (("wndow=3",), {}, "Unknown setting 'wndow'. Did you mean 'window'?"),
-        (("window=0",), {}, "window is 0; allowed: a whole number from 1."),
         (("window=some",), {}, "--set window should be a valid integer"),
         (("group=all",), {}, "--set group should be 'max' or 'joint'"),
         (("facts=model",), {}, "A chat model makes the facts, and none is given: give --model NAME"),
@@ -359,9 +340,7 @@ def test_who_makes_the_facts_is_told_by_what_is_given(write):
         ((), {"chat": {"base_url": "http://h/v1"}}, "--base-url is for chat models, and a parser makes"),
         (("temperature=3",), {"chat": {"model": "m"}}, "temperature should be less than or equal to 2"),
         (("mapping_file=none.txt",), {"chat": {"model": "m"}}, "none.txt"),
-        (("window_unit=/none/such",), {}, "The tokenizer window_unit=/none/such cannot be loaded"),
-        (("entailment=binary",), {"nli": ("overlap",), "threshold": "soft"}, "soft gives the metric 'overlap' none"),
-        (("entailment=probability",), {"nli": ("minilm-bertscore",)}, "A fact's value is a score from 0 to 1, and"),
+        (("tokenizer=/none/such",), {}, "tokenizer=/none/such cannot be loaded"),
         ((), {"nli": ("minilm-bertscore",), "threshold": "soft"}, "A fact's value is a score from 0 to 1, and"),
         ((), {"nli": ("overlap",), "threshold": "rouge=1"}, "Unknown backend in --threshold 'rouge'"),
         ((), {"nli": ("overlpa",)}, "Did you mean 'overlap'?"),

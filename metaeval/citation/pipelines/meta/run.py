@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from metaeval.citation.alce.citations import PROFILES, read_alce
@@ -88,9 +87,8 @@ def _read(run: Run) -> ToMeasure:
     parser = find_parser(options.parser) if "scifi" in names and scifi.facts == "parser" else None
     if "scifi" in names and (maker := parser or chat):
         # Unreadable prompts and missing tokenizers are errors here, before anything is asked.
-        facts_signature(scifi, maker), counter(scifi.window_unit)
-    as_facts = partial(fact_cutoff, set_options={"options": run.set_options["scifi"]})
-    graded = find_cutoffs(*by_metric, find=as_facts) if "scifi" in names else {}
+        facts_signature(scifi, maker), counter(scifi.tokenizer)
+    graded = find_cutoffs(*by_metric, find=fact_cutoff) if "scifi" in names else {}
     human = read_human_set(command.files, command.format, command.human)
     human = human_model.cited_alone(human) if command.scenario == "cited" else human
     answers = [rated.answer for rated in human.answers]
