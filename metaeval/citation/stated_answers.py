@@ -17,6 +17,8 @@ from metaeval.citation.citation_table import (
 from metaeval.citation.data_model import Answer, Entails, NliPair
 from metaeval.citation.measures import AnswerShare, Statistic, citation_shares, filled, harmonic, macro
 
+TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
+
 _OPEN = "ok"
 """The reason on a line that has a score and no verdict: a soft backend decides nothing."""
 

@@ -17,7 +17,6 @@ from metaeval.cell_tables import TypedTable, is_finite, warn_of_swap
 from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.citation_table import premise
 from metaeval.citation.data_model import Answer, group_of, writable
-from metaeval.citation.pipelines.alce_and_aliice import TITLES
 from metaeval.citation.readers.answer_files import (
     add_source_texts,
     answers_of,
@@ -30,6 +29,7 @@ from metaeval.citation.readers.answer_files import (
 )
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns, passages_in
 from metaeval.citation.readers.formats.numbered_contexts import vectara_rows
+from metaeval.citation.stated_answers import TITLES
 from metaeval.citation.support.citation_judging import support_statements
 from metaeval.citation.support.level_readings import FIELD
 from metaeval.column_roles import LABELS, RATINGS

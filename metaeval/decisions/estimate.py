@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.citation.pipelines.alce_and_aliice import TITLES
+from metaeval.citation.stated_answers import TITLES
 from metaeval.config import RunConfig
 from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.claim_questions import Claims

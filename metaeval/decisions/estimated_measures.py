@@ -13,7 +13,7 @@ from typing import get_args
 import numpy as np
 
 from metaeval.citation.data_model import group_of
-from metaeval.citation.pipelines.alce_and_aliice import TITLES
+from metaeval.citation.stated_answers import TITLES
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.claim_questions import ClaimMeasure

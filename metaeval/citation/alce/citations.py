@@ -40,7 +40,7 @@ class AlceProfile(Profile):
     split_on: the text that ROUGE-Lsum splits into sentences.
     """
 
-    units: Literal["sentences", "list items"] = "sentences"
+    units: str = "sentences"
     lines: Literal["first", "all"] = "all"
     at_most: int | None = None
     repeats: Literal["drop", "keep"] = "drop"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,18 +19,19 @@ from metaeval.citation.human.annotator_columns import (
     pair_agreement,
     read_label_sets,
 )
-from metaeval.citation.measures import AnswerShare, macro, means
-from metaeval.citation.pipelines.alce_and_aliice_steps import RECALL, CitedAnswers
+from metaeval.citation.measures import means
+from metaeval.citation.pipelines.cited import CitedTable
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, format_value
-from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.arrays import Bools, Ints
 from metaeval.stats.estimate import Estimate
 
 _ONE, _TWO = (Column(key="", label="", digits=digits) for digits in (1, 2))
+_PERCENT = Column(key="", label="", scale=100, digits=1)
 UTILITIES: Mapping[str, Column] = {"utility": _ONE, "citation_utility": _TWO}
 QUALITIES = ("recall", "precision")
 ALIICE = "ALiiCE"
@@ -86,78 +87,26 @@ def answers_of(people: LabelTable, answers: Sequence[Answer]) -> Ints:
     return np.array(indices, dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class LabelledAnswers:
-    """Answers with ALiiCE's values (`cited`), and people's labels of n units of those that cite within a sentence.
+def people_sheet(cited: CitedTable, people: LabelTable, around: Provenance) -> Table:
+    """Return Table 4: people's labels and ALiiCE's values of every system, and of several systems together.
 
-    answer: (n,) index of each labelled unit's answer. within: (answers,) whether an answer cites within a sentence.
+    Names of values: people_LABELS (mean over answers and readers), fleiss_LABELS, aliice_LABELS, kappa_LABELS.
     """
-
-    cited: CitedAnswers
-    people: LabelTable
-    answer: Ints
-    within: Bools
-
-    def by_answer(self, values: Floats) -> Floats:
-        """Return the mean over each answer's units, (answers, annotators), of values (n, annotators); NaN if none."""
-        known = ~np.isnan(values)
-        sums = np.zeros((2, len(self.cited.panel.answers), values.shape[1]))
-        np.add.at(sums[0], self.answer, np.where(known, values, 0.0))
-        np.add.at(sums[1], self.answer, known)
-        means: Floats = np.divide(sums[0], sums[1], out=np.full(sums[0].shape, np.nan), where=sums[1] > 0)
-        return means
-
-    def values(self, rows: Ints) -> dict[str, Estimate]:
-        """Return the values of a line of Table 4 over the labelled ones of the answers `rows`.
-
-        Names: people_LABELS (mean over answers and annotators), fleiss_LABELS, aliice_LABELS, kappa_LABELS.
-        """
-        panel, drawn = self.cited.panel, self.cited.panel.resampling
-        units = np.flatnonzero(np.isin(self.answer, rows))
-        aliice = dict(zip(QUALITIES, self.cited.stated.shares(self.cited.judged[0].degrees), strict=True))
-        values: dict[str, Estimate] = {}
-        for labels in self.people.sets:
-            of_readers = self.by_answer(labels.values(np.arange(self.answer.size)))
-            known = ~np.isnan(of_readers)
-            total = np.where(known, of_readers, 0.0).sum(axis=1)
-            mean = [float(part / n) if n else None for part, n in zip(total, known.sum(axis=1), strict=True)]
-            labelled = np.array([row for row in rows if mean[row] is not None], dtype=np.int64)
-            values[f"people_{labels.name}"] = panel.interval_over(means(mean, None), labelled)
-            values[f"fleiss_{labels.name}"] = joint_agreement(self.people, labels, units, drawn).get("fleiss", _UNKNOWN)
-            if labels.name in aliice:
-                shares = aliice[labels.name]
-                values[f"aliice_{labels.name}"] = panel.interval_over(macro(shares), labelled)
-                values[f"kappa_{labels.name}"] = self._kappa(labels, of_readers, shares, labelled)
-        return values
-
-    def _kappa(self, labels: LabelSet, of_readers: Floats, shares: Sequence[AnswerShare], rows: Ints) -> Estimate:
-        """Return the mean of Cohen's kappas of ALiiCE and each annotator on whether an answer's value is at least 1."""
-        panel = self.cited.panel
-        machine = np.array([np.nan if share.value is None else share.value for share in shares], dtype=np.float64)
-        both = np.column_stack([of_readers, machine])
-        verdicts = np.where(np.isnan(both), MISSING, both >= 1)
-        codes = np.full(verdicts.shape, MISSING, dtype=np.int64)
-        codes[rows] = verdicts[rows]
-        machine_at = len(labels.readers)
-        pairs = [(reader, machine_at) for reader in range(machine_at)]
-        return pair_agreement(codes, 2, panel.group, panel.n_groups, panel.resampling, pairs)["kappa"]
-
-
-def people_sheet(cited: CitedAnswers, people: LabelTable, around: Provenance) -> Table:
-    """Return Table 4: people's labels and ALiiCE's values of every system, and of several systems together."""
-    answer, panel = answers_of(people, cited.panel.answers), cited.panel
-    within: Bools = np.array(cited.statistics[WITHIN].alone, dtype=np.float64) == 1
+    answer = answers_of(people, cited.answers)
+    within: Bools = np.array(cited.judged[0].measured[WITHIN].alone, dtype=np.float64) == 1
     kept = (answer >= 0) & within[answer]
     sets = [replace(labels, codes=labels.codes[kept]) for labels in people.sets]
-    only = replace(people, sets=sets, group=panel.group[answer[kept]], n_groups=panel.n_groups)
-    labelled = LabelledAnswers(cited, only, answer[kept], within)
-    lines, every = TableLines(), np.arange(len(panel.answers))
-    blocks = [(system, panel.rows(number)) for number, system in enumerate(panel.systems)]
+    only = replace(people, sets=sets, group=cited.group[answer[kept]], n_groups=cited.n_groups)
+    lines, every = TableLines(), np.arange(len(cited.answers))
+    blocks = [(system, cited.rows(number)) for number, system in enumerate(cited.systems)]
     for system, rows in [*blocks, *([(EVERY, every)] if len(blocks) > 1 else [])]:
         inside = rows[within[rows]]
-        values = labelled.values(inside)
+        units = np.flatnonzero(np.isin(answer[kept], inside))
+        values: dict[str, Estimate] = {}
+        for labels in sets:
+            values |= _values(cited, only, labels, answer[kept], inside, units)
         sizes = {"answers": int(rows.size), "within": int(inside.size)}
-        sizes["labelled"] = int(np.unique(labelled.answer[np.isin(labelled.answer, inside)]).size)
+        sizes["labelled"] = int(np.unique(answer[kept][units]).size)
         records: list[Record] = [
             {"system": system, **sizes, "measure": key, "value": value, "low": low, "high": high}
             for key, (value, low, high) in ((key, each.ends) for key, each in values.items())
@@ -177,13 +126,50 @@ def people_sheet(cited: CitedAnswers, people: LabelTable, around: Provenance) ->
     return around.lines("table-4", "People's labels and ALiiCE", headings, lines, notes, groups)
 
 
+def _values(
+    cited: CitedTable, people: LabelTable, labels: LabelSet, answer: Ints, rows: Ints, units: Ints
+) -> dict[str, Estimate]:
+    """Return the values of one kind of label over the labelled ones of the answers `rows`.
+
+    answer: (n,) place of each labelled unit's answer. units: of the answers `rows`. The kappa is the mean of Cohen's
+    kappas of ALiiCE and each reader on whether an answer's value is at least 1.
+    """
+    codes = labels.values(np.arange(answer.size))
+    known = ~np.isnan(codes)
+    sums = np.zeros((2, len(cited.answers), codes.shape[1]))
+    np.add.at(sums[0], answer, np.where(known, codes, 0.0))
+    np.add.at(sums[1], answer, known)
+    # The mean over each answer's units, by reader, (answers, readers).
+    of_readers = np.divide(sums[0], sums[1], out=np.full(sums[0].shape, np.nan), where=sums[1] > 0)
+    read = ~np.isnan(of_readers)
+    total = np.where(read, of_readers, 0.0).sum(axis=1)
+    mean = [float(part / n) if n else None for part, n in zip(total, read.sum(axis=1), strict=True)]
+    labelled = np.array([row for row in rows if mean[row] is not None], dtype=np.int64)
+    fleiss = joint_agreement(people, labels, units, cited.resampling).get("fleiss", _UNKNOWN)
+    values = {
+        f"people_{labels.name}": cited.interval_over(means(mean, None), labelled),
+        f"fleiss_{labels.name}": fleiss,
+    }
+    if labels.name in QUALITIES:
+        statistic = cited.judges[0].measured[labels.name]
+        both = np.column_stack([of_readers, np.array(statistic.alone, dtype=np.float64)])
+        verdicts = np.full(both.shape, MISSING, dtype=np.int64)
+        verdicts[labelled] = np.where(np.isnan(both), MISSING, both >= 1)[labelled]
+        readers = len(labels.readers)
+        pairs = [(reader, readers) for reader in range(readers)]
+        agreed = pair_agreement(verdicts, 2, cited.group, cited.n_groups, cited.resampling, pairs)
+        values[f"aliice_{labels.name}"] = cited.interval_over(statistic, labelled)
+        values[f"kappa_{labels.name}"] = agreed["kappa"]
+    return values
+
+
 def _cells(values: Mapping[str, Estimate]) -> list[Cell | str]:
     cells: list[Cell | str] = []
     for name, column in UTILITIES.items():
         mean, fleiss = (values.get(f"{kind}_{name}", _UNKNOWN).value for kind in ("people", "fleiss"))
         agreed = "" if fleiss is None else f" ({format_value(fleiss, _TWO)})"
         cells.append("" if mean is None else format_value(mean, column) + agreed)
-    for kind, column in (("people", RECALL), ("aliice", RECALL), ("kappa", _TWO)):
+    for kind, column in (("people", _PERCENT), ("aliice", _PERCENT), ("kappa", _TWO)):
         ends = (values.get(f"{kind}_{name}", _UNKNOWN).ends for name in QUALITIES)
         cells += [interval_cell(each, column) for each in ends]
     return cells

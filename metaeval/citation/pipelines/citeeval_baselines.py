@@ -39,7 +39,7 @@ from metaeval.citation.citeeval.options_and_values import (
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import NliPair
 from metaeval.citation.measures import estimate, group_codes, means
-from metaeval.citation.pipelines.alce_and_aliice_steps import F1, PRECISION, RECALL
+from metaeval.citation.pipelines.alce import MEASURES
 from metaeval.citation.pipelines.layout import Entry, scores_grid
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import MakeBackends, Run
@@ -56,7 +56,7 @@ _Bounds = tuple[float | None, float | None]
 """The lower and upper bound of a value."""
 
 _PAIRS = 1024  # pairs between two reports of progress
-_TRIPLE = (RECALL, PRECISION, F1)
+_TRIPLE = tuple(measure.column for measure in MEASURES)
 _MODES = tuple(Column(key=mode, label=mode, scale=100, digits=1) for mode in MODES)
 
 _NAMES = {"autoais": ("AutoAIS", "backend"), "lqac": ("LQAC", "judge"), "attrscore": ("AttrScore", "judge")}

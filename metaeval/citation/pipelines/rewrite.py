@@ -19,7 +19,7 @@ from metaeval.citation.citation_table import claims_of, counts
 from metaeval.citation.measures import Statistic, interval_by, replicates
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines import pipeline
-from metaeval.citation.pipelines.alce_and_aliice import MEASURES
+from metaeval.citation.pipelines.alce import MEASURES
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.pipeline import AsksChat, JudgedByMetrics, Pipeline, Run

@@ -1,0 +1,58 @@
+"""The analysis `cite aliice`: citation recall and precision of claims by the positions of citations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metaeval.analyses.analysis import Analysis, Done, Progress
+from metaeval.citation.aliice.citation_lines import WITHIN, read_aliice
+from metaeval.citation.aliice.claim_options import PROFILES
+from metaeval.citation.citation_table import find_profile
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
+from metaeval.citation.pipelines import options as shared
+from metaeval.citation.pipelines.alce import ClaimOptions, judge_claims
+from metaeval.citation.pipelines.metric_verdicts import Judges
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class AliiceOptions(ClaimOptions):
+    """Options of ALiiCE."""
+
+    parser: shared.ParserName = "small"
+
+
+def _run(options: AliiceOptions, progress: Progress) -> Done:
+    answers, judges = shared.answers_in(options), Judges(options, progress)
+    profile = find_profile(PROFILES, options.profile, options.leading, options.uncited)
+    splitter = find_sentence_splitter(options.splitter)
+    stated = read_aliice(answers, profile, splitter, options.parser)
+    name, models = shared.name_of_data(options.files), (options.reader, options.mauve_model)
+    cited = judge_claims(name, stated, judges, splitter, options.measures, *models)
+    whole = "no citation is within a sentence: every claim is a whole sentence, and ALiiCE is sentence-level here"
+    return cited.done(options.files, warnings=[] if any(stated.statistics[WITHIN].alone) else [whole])
+
+
+def _tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:
+    from metaeval.citation.pipelines.figures import sentence_tree
+
+    return sentence_tree(sentence, parser)
+
+
+ALIICE = Analysis(
+    name="cite aliice",
+    summary="Measure citation recall and precision of claims (ALiiCE).",
+    about="""Each sentence is cut into one claim per group of citations, by the positions of the citations in its
+dependency tree. Source: Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation.""",
+    examples=[
+        "cite aliice answers.json",
+        "cite aliice answers.json --parser spacy:en_core_web_sm",
+        "cite aliice answers.json --nli rouge,overlap --profile released",
+    ],
+    options=AliiceOptions,
+    run=_run,
+    folder="cite/aliice",
+    figures=shared.draw,
+    tree=_tree,
+)
