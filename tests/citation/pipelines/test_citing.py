@@ -5,20 +5,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from metaeval.citation.pipelines.alce_and_aliice_steps import answer_rows, citation_sheets, judge
 
-from metaeval import registry
 from metaeval.citation.alce.citations import PROFILES, read_alce
 from metaeval.citation.alce.correctness import CLAIM_RECALL, text_measures
 from metaeval.citation.aliice.citation_lines import WITHIN, read_aliice
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.citation_table import sentence_rows
 from metaeval.citation.measures import estimate, group_codes, macro, value_of
-from metaeval.citation.pipelines import alce_and_aliice_steps, scifi
-from metaeval.citation.pipelines.alce_and_aliice_steps import answer_rows, citation_sheets, judge
 from metaeval.citation.readers.answer_files import gather
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
-from metaeval.report.table import format_value
 from metaeval.scoring.contract import PairScore
 from metaeval.stats.intervals import Resampling
 
@@ -346,40 +343,3 @@ def test_aliice_without_a_citation_inside_a_sentence_says_that_it_is_sentence_le
     assert said.startswith("no citation is within a sentence")
     within = [{**ANSWERS[0], "text": "Cats sleep [1] all day [2]."}, *ANSWERS[1:]]
     assert warnings_of(cited(anything, rows=within, pipeline="aliice")) == []
-
-
-PERCENT, ONE, TWO, THREE = "98.8", "1.0", "0.99", "0.988"
-OF_CLAIMS = dict.fromkeys(("recall", "precision", "f1"), PERCENT)
-OF_ANSWERS = {
-    **dict.fromkeys(("str_em", "str_hit", "rougeLsum", "claims_nli", "qampari_prec", "qampari_rec"), PERCENT),
-    **dict.fromkeys(
-        ("qampari_rec_top5", "qampari_f1", "qampari_f1_top5", "qa_em", "qa_f1", "qa_hit", "mauve"), PERCENT
-    ),
-    **dict.fromkeys(("num_preds", "length"), ONE),
-}
-OF_FACTS = {
-    **dict.fromkeys(("density", "density_sub", "facts_per_sentence"), TWO),
-    **dict.fromkeys(("uncited", "citations_without_facts", "not_found"), PERCENT),
-}
-AS_READ = {"statements": ONE, "sentences": ONE, "cvcp": THREE, "cites_within": PERCENT, "claims_per_sentence": TWO}
-
-
-@pytest.mark.parametrize(
-    ("columns", "printed"),
-    [
-        *((registry.find("pipeline", name).measures, OF_CLAIMS | OF_ANSWERS) for name in ("alce", "aliice")),
-        *((registry.find("pipeline", name).measures, OF_CLAIMS) for name in ("tables", "rewrite")),
-        (agreement._MEASURES, dict.fromkeys(("equal", "kappa", "fleiss", "alpha", "alpha_interval"), TWO)),
-        (registry.find("pipeline", "citeeval").measures, dict.fromkeys(("auto", "rating", "edits"), THREE)),
-        (
-            registry.find("pipeline", "refit").measures,
-            dict.fromkeys(("pearson", "spearman", "kendall", "error"), THREE),
-        ),
-        (registry.find("pipeline", "scifi").measures, dict.fromkeys(("entailment_facts", "coverage_facts"), PERCENT)),
-        (scifi._TEXTS, OF_FACTS),
-        (alce_and_aliice_steps._READ, AS_READ | {"fallbacks": PERCENT}),
-    ],
-)
-def test_shares_are_printed_in_percent_and_numbers_as_they_are(columns, printed):
-    plain = [getattr(measure, "column", measure) for measure in columns]
-    assert {column.key: format_value(0.98765, column) for column in plain} == printed
