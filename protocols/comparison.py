@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -142,24 +142,17 @@ CHANCE_DRAWS = 40
 """Draws of random scores whose mean stands for their expectation, where a measure has no closed form."""
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The expected value of random scores under a measure. error: its Monte Carlo error, 0 for a closed form."""
-
-    value: float
-    error: float = 0.0
-
-
 def chance(
     protocol: Protocol, rows: Judgements, options: Mapping[str, str], keys: Collection[str]
-) -> Mapping[str, Expected]:
-    """Return the expected values of random scores on these rows under the measures `keys`, without undefined ones.
+) -> Mapping[str, tuple[float, float]]:
+    """Return (expected value, error) of random scores on these rows by measure of `keys`, without undefined ones.
 
-    A measure that `Protocol.chance` and `Measure.chance` do not give is the mean over `CHANCE_DRAWS` draws.
+    A measure that `Protocol.chance` and `Measure.chance` do not give is the mean over `CHANCE_DRAWS` draws, with its
+    Monte Carlo error; the error of others is 0.
     """
     known = {measure.key: measure.chance for measure in protocol.measures if measure.chance is not None}
     known |= protocol.chance(rows, options) if protocol.chance else {}
-    expected = {key: Expected(known[key]) for key in keys if key in known}
+    expected = {key: (known[key], 0.0) for key in keys if key in known}
     generator = np.random.default_rng(0)
     drawn: dict[str, list[float]] = {key: [] for key in keys if key not in expected}
     for _ in range(CHANCE_DRAWS if drawn else 0):
@@ -170,7 +163,7 @@ def chance(
                 values.append(value)
     of_draws = {key: values for key, values in drawn.items() if len(values) > 1}
     return expected | {
-        key: Expected(float(np.mean(values)), float(np.std(values, ddof=1)) / len(values) ** 0.5)
+        key: (float(np.mean(values)), float(np.std(values, ddof=1)) / len(values) ** 0.5)
         for key, values in of_draws.items()
     }
 
@@ -196,7 +189,7 @@ def tested_against(
     counts with its Monte Carlo error.
     """
     kept: dict[tuple[int, bytes], tuple[Influences, Replicates]] = {}
-    expected: dict[bytes, Mapping[str, Expected]] = {}
+    expected: dict[bytes, Mapping[str, tuple[float, float]]] = {}
     more = replace(resampling, n=max(resampling.n, resamples))
 
     def values(tested: Tested, both: Bools) -> tuple[Influences, Replicates]:
@@ -226,11 +219,11 @@ def tested_against(
                     expected[rows_of] = chance(protocol, rows.rows(both), options, keys)
                 known = expected[rows_of]
                 apart = {
-                    key: minus_known(moved, known[key].value, known[key].error)
+                    key: minus_known(moved, *known[key])
                     for key in keys
                     if (moved := influences.get(key)) and key in known
                 }
-                by_draw = {key: _less(values, known[key]) for key, values in mine.items() if key in known}
+                by_draw = {key: _less(values, *known[key]) for key, values in mine.items() if key in known}
             else:
                 theirs, beside = values(control, both)
                 apart = {key: influence for key in keys if (influence := minus(influences.get(key), theirs.get(key)))}
@@ -249,10 +242,10 @@ def tested_against(
     return differences
 
 
-def _less(values: Floats, expected: Expected) -> Floats:
-    """Return values (1 + R,) of input and R resamples less the expected one; its error is noise on the resamples."""
-    error = np.random.default_rng(1).normal(0.0, expected.error, values.size)
-    return np.asarray(values - expected.value - np.where(np.arange(values.size) > 0, error, 0.0))
+def _less(values: Floats, expected: float, error: float) -> Floats:
+    """Return values (1 + R,) of input and R resamples less the expected one, whose error is noise on them."""
+    noise = np.random.default_rng(1).normal(0.0, error, values.size)
+    return np.asarray(values - expected - np.where(np.arange(values.size) > 0, noise, 0.0))
 
 
 def _with_p(difference: Estimate, p: float) -> Estimate:

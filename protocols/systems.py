@@ -88,18 +88,18 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
 def _disattenuated(result: Outcome, used: Judgements, n_groups: int, resampling: Resampling) -> Outcome:
     """Return the result with an estimate of `LIMIT`, a note on it, and a warning and note on systems with few rows."""
     score, gold, group = _cells(used)
-    limit = stats.disattenuated(score, gold, group, n_groups)
+    limit, parts, reliability = stats.disattenuated(score, gold, group, n_groups)
     warnings, notes = _few_rows(used, n_groups)
-    if np.isnan(limit.value):
+    if np.isnan(limit):
         return replace(result, notes=notes, warnings=(*result.warnings, *warnings))
     counts = np.bincount(group, minlength=n_groups)
     # Close to 1, where the scale of the interval ends, it is that of the widest value below.
-    moved = Influence(min(limit.value, stats.MOST_CERTAIN), limit.parts[None], counts[None], (-1.0, 1.0))
-    estimate, known = studentised(limit.value, moved, int(np.count_nonzero(counts)), resampling), f"{limit.value:.3f}"
+    moved = Influence(min(limit, stats.MOST_CERTAIN), parts[None], counts[None], (-1.0, 1.0))
+    estimate, known = studentised(limit, moved, int(np.count_nonzero(counts)), resampling), f"{limit:.3f}"
     if ends := estimate.interval:
-        low, high = min(ends[0], limit.value), max(ends[1], limit.value)
+        low, high = min(ends[0], limit), max(ends[1], limit)
         estimate, known = replace(estimate, low=low, high=high), f"{known} ({low:.3f} to {high:.3f})"
-    notes = (AT_SO_MANY.format(f"{group.size:,}", known, *limit.reliability), *notes)
+    notes = (AT_SO_MANY.format(f"{group.size:,}", known, *reliability), *notes)
     estimates = {**result.estimates, LIMIT: estimate}
     return replace(result, estimates=estimates, notes=notes, warnings=(*result.warnings, *warnings))
 
@@ -190,7 +190,7 @@ def replicates(
     if LIMIT in keys:
         # Resamples add the noise once more that this value is free of, so that they say nothing of it.
         measures[LIMIT] = np.full(draws.n, np.nan)
-        measures[LIMIT][:1] = stats.disattenuated(score, gold, group, n_groups).value
+        measures[LIMIT][:1] = stats.disattenuated(score, gold, group, n_groups)[0]
     return {key: measures[key] for key in keys}
 
 

@@ -26,7 +26,7 @@ from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table
 from metaeval.report.notebook import Results, Sheets
-from metaeval.report.paper_tables import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, NumberedTable, PaperLayout, paper_tables
+from metaeval.report.paper_tables import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, PaperLayout, paper_tables
 from metaeval.report.ranking_measures import Declarations
 from metaeval.report.result import Result
 from metaeval.report.table import Table
@@ -81,7 +81,7 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         reasons = " ".join(f"{what}: {reason}" for what, reason in omissions(left_out))
         raise UserError(f"Nothing could be run. {reasons}")
     numbered = {
-        name: NumberedTable(protocol.table_number, protocol.table_measures)
+        name: (protocol.table_number, protocol.table_measures)
         for name, protocol in suite.protocols.items()
         if protocol.table_number
     }

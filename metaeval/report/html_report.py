@@ -183,7 +183,7 @@ def forest_panels(results: Sequence[Result], declarations: Declarations) -> list
     for headline in shown:
         panel = panel_of(headline, declarations)
         lines = [*([panel.control[1]] if panel.control else []), *([] if panel.chance is None else [panel.chance])]
-        ticks = ticks_of([*(end for line in panel.lines for end in (line.value, *(line.ends or ()))), *lines])
+        ticks = ticks_of([*(end for _, value, ends in panel.lines for end in (value, *(ends or ()))), *lines])
 
         def x(value: float, first: float = ticks[0], last: float = ticks[-1]) -> str:
             return f"{left + 10 + (value - first) / (last - first) * (_WIDTH - 30):.1f}"
@@ -200,13 +200,13 @@ def forest_panels(results: Sequence[Result], declarations: Declarations) -> list
                 "lines": [
                     {
                         **{
-                            "name": _cut(line.metric),
-                            "x": x(line.value),
-                            "colour": looks[line.metric].colour.replace("#000000", "currentColor"),
+                            "name": _cut(metric),
+                            "x": x(value),
+                            "colour": looks[metric].colour.replace("#000000", "currentColor"),
                         },
-                        **{"ends": line.ends and tuple(map(x, line.ends)), "y": _HEAD + _LINE * number + _LINE // 2},
+                        **{"ends": ends and tuple(map(x, ends)), "y": _HEAD + _LINE * number + _LINE // 2},
                     }
-                    for number, line in enumerate(panel.lines)
+                    for number, (metric, value, ends) in enumerate(panel.lines)
                 ],
                 **{"left": left, "width": left + _WIDTH, "foot": _HEAD + _LINE * len(panel.lines)},
             }

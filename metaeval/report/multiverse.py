@@ -74,36 +74,20 @@ class Multiverse(Recorded):
         return f"<Multiverse: {of}; {len(self.skipped):,} combinations left out>"
 
 
-@dataclass(frozen=True)
-class Standing:
-    """A summary of one metric over the specifications in which it has a rank; `specifications` is their number.
+def standings(outlooks: Sequence[Outlook]) -> list[dict[str, Any]]:
+    """Return a record of each metric over the specifications in which it has a rank, the most often first one first.
 
-    first: number of those in which no metric is above it; two metrics can share one. ranks: (best, worst) rank. values:
-    (lowest, highest) raw value.
+    specifications: their number. first: of those in which no metric is above it; two metrics can share one. ranks:
+    (best, worst) rank. values: (lowest, highest) raw value.
     """
-
-    metric: str
-    specifications: int
-    first: int
-    ranks: tuple[int, int]
-    values: tuple[float, float]
-
-    @property
-    def share_first(self) -> float:
-        """Return the share of the specifications in which no metric is above it."""
-        return self.first / self.specifications
-
-
-def standings(outlooks: Sequence[Outlook]) -> list[Standing]:
-    """Return a summary of each metric that has a rank somewhere; the one that ranks first most often comes first."""
     ranked = []
     for metric, of_metric in grouped((outlook.metric, outlook) for outlook in outlooks).items():
         ranks = [o.rank for o in of_metric if o.rank is not None]
         values = [o.value for o in of_metric if o.value is not None]
         if ranks:
-            ends = (min(ranks), max(ranks)), (min(values), max(values))
-            ranked.append(Standing(metric, len(ranks), ranks.count(1), *ends))
-    return sorted(ranked, key=lambda standing: (-standing.share_first, standing.ranks, standing.metric))
+            record = {"metric": metric, "specifications": len(ranks), "first": ranks.count(1)}
+            ranked.append(record | {"ranks": (min(ranks), max(ranks)), "values": (min(values), max(values))})
+    return sorted(ranked, key=lambda of: (-of["first"] / of["specifications"], of["ranks"], of["metric"]))
 
 
 def influences(outlooks: Sequence[Outlook]) -> dict[str, float | None]:
@@ -229,9 +213,10 @@ def _grids(multiverse: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -
         notes.append(Note("unranked", f"{unranked:,} specifications: every metric has the same value there, or none"))
     rows: list[TableRow] = []
     for standing in standings(outlooks):
-        first = f"{standing.first:,} of {standing.specifications:,} ({100 * standing.share_first:.0f} %)"
-        ends = (map(str, standing.ranks), map("{:.3f}".format, standing.values))
-        rows.append(("", standing.metric, (first, *(" to ".join(dict.fromkeys(span)) for span in ends))))
+        first, of = standing["first"], standing["specifications"]
+        ends = (map(str, standing["ranks"]), map("{:.3f}".format, standing["values"]))
+        spans = (" to ".join(dict.fromkeys(span)) for span in ends)
+        rows.append(("", standing["metric"], (f"{first:,} of {of:,} ({100 * first / of:.0f} %)", *spans)))
     yield table("ranks", "Ranks", "metric", ("first in", "rank", "value"), rows, *notes)
     axes = dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices)
     several = [axis for axis in axes if len({outlook.choices.get(axis) for outlook in outlooks}) > 1]
@@ -261,7 +246,7 @@ def as_json(multiverse: Multiverse) -> str:
         "skipped": [{"choices": dict(choices), "reason": reason} for choices, reason in multiverse.skipped],
         "summary": {
             protocol: {
-                "standings": [vars(standing) for standing in standings(outlooks)],
+                "standings": standings(outlooks),
                 "influences": [{"axis": axis, "share": share} for axis, share in influences(outlooks).items()],
                 "swaps": [dict(zip(_SWAP, swap, strict=True)) for swap in swaps(outlooks)],
             }

@@ -170,23 +170,17 @@ def score_table(results: Sequence[Result], layout: PaperLayout = FLAT) -> Table:
     ).noting(any(result.data.demo for result in results))
 
 
-class NumberedTable(NamedTuple):
-    """The number of a protocol's table in a paper, and the keys of its measures; (): those that its own table shows."""
-
-    number: int
-    measures: tuple[str, ...] = ()
-
-
 def paper_tables(
     results: Sequence[Result],
     left_out: Sequence[tuple[str, str]] = (),
-    numbered: Mapping[str, NumberedTable] = MappingProxyType({}),
+    numbered: Mapping[str, tuple[int, tuple[str, ...]]] = MappingProxyType({}),
     layout: PaperLayout = FLAT,
 ) -> list[Table]:
     """Return the tables of a paper; raises `UserError` where there are no results.
 
-    left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: the
-    protocols whose tables have a number, by name. layout: groups of metrics, and decimals.
+    left_out: metrics or data sets that could not be run, and why; each table's footer says so. numbered: by protocol,
+    the number of its table and the keys of its measures; (): those that its own table shows. layout: groups of metrics,
+    and decimals.
     """
     if not results:
         raise UserError("No results are given: a paper's tables need at least one result file.")
@@ -197,12 +191,14 @@ def paper_tables(
     return [replace(table, footer=(*table.footer, *absent)) for table in tables]
 
 
-def _by_protocol(results: Sequence[Result], numbered: Mapping[str, NumberedTable]) -> dict[str, list[Result]]:
+def _by_protocol(
+    results: Sequence[Result], numbered: Mapping[str, tuple[int, tuple[str, ...]]]
+) -> dict[str, list[Result]]:
     """Return the results of each protocol's table, by the name of its file; numbered tables come first, in order."""
-    in_order = sorted(numbered, key=lambda name: numbered[name].number)
+    in_order = sorted(numbered, key=lambda name: numbered[name][0])
     groups: dict[str, list[Result]] = {}
     for name in dict.fromkeys([*in_order, *(result.protocol for result in results)]):
-        number, keys = numbered.get(name, NumberedTable(0))
+        number, keys = numbered.get(name, (0, ()))
         stem = f"table-{f'{number}-' if number else ''}{safe_name(name)}"
         for result in (result for result in results if result.protocol == name):
             # The paper's measures, where the result has them all.

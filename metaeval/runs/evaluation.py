@@ -158,17 +158,16 @@ def evaluate(
         )
         for column in columns
     }
-    published = published_for(frame.name, frame.split, frame.unit, protocol.name)
+    paper = published_for(frame.name, frame.split, frame.unit, protocol.name)
     # Options of rated data may be those of the publication, whose counts tell.
-    alike = frame.unit == "rating" and published.levels == dict(frame.judged)
-    if not (frame.as_published or alike):
-        published = PublishedValues()
-    has_published = any(column.name in published.values for column in columns if column.kind == "metric")
+    alike = paper and (frame.as_published or (frame.unit == "rating" and paper.levels == dict(frame.judged)))
+    published = paper.tables[protocol.name].values if paper and alike else {}
+    printed = paper if any(column.name in published for column in columns if column.kind == "metric") else None
     resampled = resampled_fields(resampling.level, resampling.n, resampling.seed, resampling.fewest)
     resampled["by"] = config.interval.cluster.replace(",", "+")
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
-    rows = [_with_same(_row(frame, column, outcomes[column], signed, published), column, columns) for column in columns]
+    rows = [_row(frame, column, outcomes[column], signed, published, columns) for column in columns]
     # Ceilings are those of the column with the most rows, for unscored rows are excluded together with their gold.
     most = max(outcomes.values(), key=lambda outcome: outcome.scored, default=None)
     keys = protocol.shown(unscored, options)
@@ -199,8 +198,8 @@ def evaluate(
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
         significance=tests,
-        published=published.source if has_published else "",
-        published_elsewhere=published.differences(frame) if has_published else "",
+        published=printed.source if printed else "",
+        published_elsewhere=printed.differences(frame) if printed else "",
     )
 
 
@@ -254,9 +253,7 @@ def _random_outcome(
         drawn = protocol.evaluate(judgements, resampling, options)
     outcome = _with_undefined(blind, drawn)
     estimates = {
-        key: Estimate(known[key].value, note=MEAN_OF_DRAWS if known[key].error else EXPECTED)
-        if key in known
-        else estimate
+        key: Estimate(known[key][0], note=MEAN_OF_DRAWS if known[key][1] else EXPECTED) if key in known else estimate
         for key, estimate in outcome.estimates.items()
     }
     return replace(outcome, estimates=estimates)
@@ -283,21 +280,22 @@ def _same_scores(column: AlignedColumn, other: AlignedColumn) -> bool:
     return np.array_equal(column.score, other.score, equal_nan=True)
 
 
-def _with_same(row: results.Row, column: AlignedColumn, columns: Sequence[AlignedColumn]) -> results.Row:
-    controls = [other for other in columns if other.kind == "control" and column.kind == "metric"]
-    return row.model_copy(update={"same_scores": [other.name for other in controls if _same_scores(column, other)]})
-
-
 def column_of(measure: Measure) -> results.Column:
     """Return the table column of a measure."""
     return results.Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
 
 
 def _row(
-    frame: Frame, column: AlignedColumn, outcome: Outcome, signed: Mapping[str, object], published: PublishedValues
+    frame: Frame,
+    column: AlignedColumn,
+    outcome: Outcome,
+    signed: Mapping[str, object],
+    published: Mapping[str, Mapping[str, float]],
+    columns: Sequence[AlignedColumn],
 ) -> results.Row:
     statuses = Counter(str(column.statuses[frame.numbers[row]]) for row in outcome.unscored_rows)
-    values = published.values.get(column.name, {}) if column.kind == "metric" else {}
+    values = published.get(column.name, {}) if column.kind == "metric" else {}
+    controls = [other for other in columns if other.kind == "control" and column.kind == "metric"]
     return results.Row(
         metric=column.name,
         kind=column.kind,
@@ -311,6 +309,7 @@ def _row(
         ledger=column.ledger,
         warnings=[*(frame.warnings if column.kind == "metric" else ()), *column.warnings, *outcome.warnings],
         notes=list(outcome.notes),
+        same_scores=[other.name for other in controls if _same_scores(column, other)],
         signature=signature({**frame.fields, **column.fields, **signed}),
     )
 
@@ -388,18 +387,6 @@ class PublishedPaper(Strict):
     levels: dict[str, int] = Field(default_factory=dict)
     rule: dict[str, str] = Field(default_factory=dict)
 
-
-class PublishedValues(Strict):
-    """Published values to print beside a run's values: their source, and raw values by metric and measure.
-
-    levels, rule: as of `PublishedPaper`.
-    """
-
-    source: str = ""
-    values: dict[str, dict[str, float]] = Field(default_factory=dict)
-    levels: dict[str, int] = Field(default_factory=dict)
-    rule: dict[str, str] = Field(default_factory=dict)
-
     def differences(self, frame: Frame) -> str:
         """Return how the rows of a run (`frame`) or its rule differ from the paper's, as text; "" where they do not."""
         parts = []
@@ -412,10 +399,11 @@ class PublishedValues(Strict):
         return "; ".join(parts)
 
 
-def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> PublishedValues:
-    """Return the raw values that a paper published for this data, unit and protocol; empty where none did.
+def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> PublishedPaper | None:
+    """Return the paper that published values for this data, unit and protocol, with them alone; None where none did.
 
-    Of several papers the first in the order of `published_files` is taken. Raises `UserError` for an invalid file.
+    They are raw. Of several papers the first in the order of `published_files` is taken. Raises `UserError` for an
+    invalid file.
     """
     for path in published_files():
         paper = read_published(path)
@@ -425,8 +413,8 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Publis
             source = ", ".join(filter(None, (paper.source, table.source)))
             counts = " / ".join(f"{name} {count:,}" for name, count in paper.levels.items())
             named = f"{source} (on {counts})" if counts else source
-            return PublishedValues(source=named, values=values, levels=paper.levels, rule=paper.rule)
-    return PublishedValues()
+            return paper.model_copy(update={"source": named, "tables": {protocol: PublishedTable(values=values)}})
+    return None
 
 
 def published_files() -> list[Path]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -89,16 +89,10 @@ def system_level(x: Floats, y: Floats, group: Ints, n_groups: int) -> Prepared:
     return Prepared(evaluate, int(np.unique(group).size))
 
 
-class Disattenuated(NamedTuple):
-    """Pearson's r of the systems' true means, each group's contribution, (G,), and the reliabilities of x and of y."""
-
-    value: float
-    parts: Floats
-    reliability: tuple[float, float]
-
-
-def disattenuated(x: Floats, y: Floats, group: Ints, n_groups: int) -> Disattenuated:
+def disattenuated(x: Floats, y: Floats, group: Ints, n_groups: int) -> tuple[float, Floats, tuple[float, float]]:
     """Return Pearson's r of the means that the systems would have over infinitely many inputs, cut to -1 .. 1.
+
+    With it each group's contribution, (G,), and the reliabilities of x and of y.
 
     Variances and covariance of the observed means are freed of what the groups of inputs, by their spread, add to each:
     Spearman's correction ("The proof and measurement of association between two things", 1904), also where the errors
@@ -116,13 +110,13 @@ def disattenuated(x: Floats, y: Floats, group: Ints, n_groups: int) -> Disattenu
     noise = (apart[first] * apart[other]).sum(axis=1) / freedom * (groups / max(groups - 1, 1))
     true = seen - noise.sum(axis=1)
     if groups < 2 or true[:2].min(initial=np.inf) <= 0:
-        return Disattenuated(np.nan, np.full(n_groups, np.nan), (np.nan, np.nan))
+        return (np.nan, np.full(n_groups, np.nan), (np.nan, np.nan))
     moved = np.einsum("ks,ksg->kg", means[first], apart[other]) + np.einsum("ks,ksg->kg", means[other], apart[first])
     moved = moved / freedom - np.where(held, noise - noise.sum(axis=1, keepdims=True) / groups, 0.0)
     value = float(true[2] / np.sqrt(true[0] * true[1]))
     parts = moved[2] / np.sqrt(true[0] * true[1]) - value / 2 * (moved[0] / true[0] + moved[1] / true[1])
     x_reliability, y_reliability = (true[:2] / seen[:2]).tolist()
-    return Disattenuated(float(np.clip(value, -1, 1)), parts, (x_reliability, y_reliability))
+    return float(np.clip(value, -1, 1)), parts, (x_reliability, y_reliability)
 
 
 def _moments(x: Floats, y: Floats, group: Ints, n_groups: int) -> Floats:

@@ -14,7 +14,7 @@ from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score, roc_auc_sco
 
 from metaeval.stats.influence import Influence, minus_known, t_test
 from protocols import classification, comparison, correlation, decision, preference, retrieval
-from protocols.comparison import CHANCE_DRAWS, NOT_BOTH, Expected, chance, compare
+from protocols.comparison import CHANCE_DRAWS, NOT_BOTH, chance, compare
 from protocols.contract import Estimate, Judgements, Protocol, Resampling
 
 Floats = NDArray[np.float64]
@@ -253,19 +253,19 @@ def test_random_scores_are_expected_to_have_exact_values_where_there_are_any():
     pool = np.repeat(np.arange(30), 4)
     rows = Judgements(rng.permuted(np.tile(np.arange(4.0), (30, 1)), axis=1).ravel(), np.zeros(120), pool, pool)
     options = {"equal": "lost"}
-    exact = {"consistency": Expected(0.5), "pairwise": Expected(0.5)}
+    exact = {"consistency": (0.5, 0.0), "pairwise": (0.5, 0.0)}
     assert chance(preference.PROTOCOL, rows, options, ["consistency", "pairwise"]) == exact
     # With equal gold the margin of ties is fitted: the mean of draws, whose error says how far another mean may lie.
     tied = dataclasses.replace(rows, gold=rows.gold // 2)
     drawn = chance(preference.PROTOCOL, tied, options, ["consistency", "pairwise"])
-    assert drawn["consistency"] == Expected(0.5)
+    assert drawn["consistency"] == (0.5, 0.0)
     values = []
     for _ in range(CHANCE_DRAWS):
         scores = tied.with_score(rng.random(120))
         values.append(preference.PROTOCOL.evaluate(scores, Resampling(n=0), options).estimates["pairwise"].value)
     error = np.std(values, ddof=1) / CHANCE_DRAWS**0.5
-    assert drawn["pairwise"].error == pytest.approx(error, rel=0.35)
-    assert drawn["pairwise"].value == pytest.approx(np.mean(values), abs=4 * error)
+    assert drawn["pairwise"][1] == pytest.approx(error, rel=0.35)
+    assert drawn["pairwise"][0] == pytest.approx(np.mean(values), abs=4 * error)
 
 
 def test_the_error_of_an_expectation_widens_its_test():

@@ -10,7 +10,6 @@ from metaeval.errors import UserError
 from metaeval.report import latex, markdown
 from metaeval.report.paper_tables import (
     BASE_PAPER_GROUPS,
-    NumberedTable,
     PaperLayout,
     level_counts,
     paper_tables,
@@ -168,7 +167,7 @@ def test_no_results_are_refused():
 
 def test_every_table_is_written_as_json_of_which_other_formats_are_made(two, result, tmp_path):
     more = [one.model_copy(update={"columns": [*one.columns, Column(key="x", label="X")]}) for one in two]
-    numbered = {"correlation": NumberedTable(2, tuple(LABELS))}
+    numbered = {"correlation": (2, tuple(LABELS))}
     tables = paper_tables([*more, result], numbered=numbered)
     paths = [path for table in tables for path in write_table(table, tmp_path / "paper")]
     stems = ("table-1-levels", "table-2-correlation", "table-retrieval")

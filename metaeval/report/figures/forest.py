@@ -17,21 +17,14 @@ if TYPE_CHECKING:
 _ACROSS = 3
 
 
-class ForestLine(NamedTuple):
-    """A line of a forest plot: a metric's value and the ends of its interval, on the axis's scale (per cent or raw)."""
-
-    metric: str
-    value: float
-    ends: tuple[float, float] | None
-
-
 class ForestPanel(NamedTuple):
-    """A panel of a forest plot; all numbers are on the axis's scale.
+    """A panel of a forest plot; all numbers are on the axis's scale, per cent or raw.
 
-    control: name and value of the best control, if any. chance: expected value of random scores, if known.
+    lines: of each metric, its name, its value, and the ends of its interval. control: name and value of the best
+    control, if any. chance: expected value of random scores, if known.
     """
 
-    lines: list[ForestLine]
+    lines: list[tuple[str, float, tuple[float, float] | None]]
     control: tuple[str, float] | None
     chance: float | None
 
@@ -42,8 +35,8 @@ def panel_of(headline: Headline, declarations: Declarations) -> ForestPanel:
     lines = []
     for row in headline.metrics:
         value = headline.value(row)
-        ends = None if value.low is None or value.high is None else (value.low * scale, value.high * scale)
-        lines.append(ForestLine(row.metric, (value.value or 0.0) * scale, ends))
+        ends = value.interval and (value.interval[0] * scale, value.interval[1] * scale)
+        lines.append((row.metric, (value.value or 0.0) * scale, ends))
     best = best_control(headline, declarations.oracles)
     chance = declarations.of(headline.result).chance.get(headline.column.key)
     return ForestPanel(
@@ -73,14 +66,14 @@ def forest(every: Sequence[Headline], declarations: Declarations, looks: Mapping
         if panel.chance is not None:
             plot.axvline(panel.chance, color=FAINT, linewidth=1.2, linestyle=(0, (1, 2)))
         if panel.control:
-            name, value = panel.control
-            plot.axvline(value, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+            name, best = panel.control
+            plot.axvline(best, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
             plot.set_title(literal(f"best control: {name}"), fontsize=7, color=INK)
-        for line in panel.lines:
-            place, look = names.index(line.metric), looks[line.metric]
-            if line.ends:
-                plot.plot(line.ends, [place, place], color=look.colour, linewidth=1.6)
-            (mark,) = plot.plot([line.value], [place], color=look.colour, marker=look.marker, markersize=5.5)
+        for metric, value, ends in panel.lines:
+            place, look = names.index(metric), looks[metric]
+            if ends:
+                plot.plot(ends, [place, place], color=look.colour, linewidth=1.6)
+            (mark,) = plot.plot([value], [place], color=look.colour, marker=look.marker, markersize=5.5)
             mark.set(markeredgecolor=INK, markeredgewidth=0.4)
         stack(plot, names, shown=number % _ACROSS == 0)
         unit = ", %" if headline.column.scale == 100 else ""
