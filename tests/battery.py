@@ -42,6 +42,7 @@ from typing import Any
 
 QUICK = "-s interval.resamples=30 -s comparison.permutations=30"
 SHORT = "-s interval.resamples=30"
+CHAT_MODEL = "--model stand-in --base-url CHAT -s chat.concurrency=1 -s chat.price_in=0.5 -s chat.price_out=1.5"
 MODEL = "--model stand-in --base-url CHAT -s concurrency=1 -s price_in=0.5 -s price_out=1.5"
 OFFLINE = "overlap,rouge,bm25"
 
@@ -218,7 +219,7 @@ STEPS: dict[str, str] = {
     "refit": f"cite refit ../inputs/rated.jsonl {MODEL} --record replies.jsonl {SHORT}",
     "refit-dry": f"cite refit ../inputs/rated.jsonl {MODEL} --dry-run",
     "rewrite": "cite rewrite ../inputs/answers.jsonl --nli overlap --model stand-in --base-url CHAT "
-    f"-s rewrite.concurrency=1 {SHORT}",
+    f"-s chat.concurrency=1 {SHORT}",
     "rewrite-dry": "cite rewrite ../inputs/answers.jsonl --nli overlap --model stand-in --base-url CHAT --dry-run",
     "meta": "cite meta ../inputs/rated.jsonl --nli overlap,rouge --pipelines alce,aliice,scifi --threshold 0.6 "
     f"--scores ../inputs/theirs.jsonl {QUICK}",
@@ -230,11 +231,11 @@ STEPS: dict[str, str] = {
     "agreement": f"cite agreement ../inputs/readers.csv --labels level=r1,r2,r3 {QUICK}",
     "cite-tables": "cite tables ASQA=../inputs/alce.json,../inputs/worse.json -c aliice --nli rouge --parser small "
     + QUICK,
-    "generate": f"cite generate ../inputs/answers.jsonl -o made.jsonl {MODEL} --record replies.jsonl",
-    "generate-summary": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy summary {MODEL}",
-    "generate-two-stage": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy two-stage -q {MODEL}",
+    "generate": f"cite generate ../inputs/answers.jsonl -o made.jsonl {CHAT_MODEL} --record replies.jsonl",
+    "generate-summary": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy summary {CHAT_MODEL}",
+    "generate-two-stage": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy two-stage -q {CHAT_MODEL}",
     "generate-replay": "cite generate ../inputs/answers.jsonl -o made.jsonl --replay ../generate/replies.jsonl",
-    "generate-dry": f"cite generate ../inputs/answers.jsonl -o made.jsonl --dry-run {MODEL}",
+    "generate-dry": f"cite generate ../inputs/answers.jsonl -o made.jsonl --dry-run {CHAT_MODEL}",
     "python-run": FROM_PYTHON,
     "python-cite": "NEEDS ../inputs/ ../citeeval/" + CITE_FROM_PYTHON,
 }

@@ -439,11 +439,11 @@ class _Asker:
 _CUT = "cut at the token limit"
 
 
-def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
+def why_unread(answers: Sequence[Answer], max_tokens: int, setting: str = "max_tokens") -> str:
     """Return the end of an error about unreadable replies: how many there are by cause, how one begins, what to do.
 
     answers: the replies and failures. max_tokens: the limit of the requests, which is advised to be raised only if a
-    reply reached it.
+    reply reached it. setting: its name for --set.
     """
     ended = Counter(map(_ended, answers))
     came = ", ".join(f"{times:,} {name}" for name, times in ended.items())
@@ -451,7 +451,7 @@ def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
     words = "" if first is None else " ".join(first.content.split())
     shown = words if len(words) <= 40 else words[:40] + "..."
     begins = "" if first is None else f"; the first reply begins {shown!r}"
-    higher = f"set max_tokens higher (-s max_tokens={2 * max_tokens}), or " if ended[_CUT] else ""
+    higher = f"set max_tokens higher (-s {setting}={2 * max_tokens}), or " if ended[_CUT] else ""
     return f"{came}{begins}; {higher}ask another model (--model NAME)"
 
 

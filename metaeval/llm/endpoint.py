@@ -146,7 +146,7 @@ class EndpointOptions(BaseModel):
         if (self.budget, self.price_in, self.price_out) != (None, None, None):
             raise UserError(
                 "The cost is computed from two prices in USD per million tokens: set both price_in and "
-                "price_out (-s price_in=0.5 -s price_out=1.5; for a metric -s "
+                "price_out (-s chat.price_in=0.5 -s chat.price_out=1.5; for a metric -s "
                 "metric_options.NAME.price_in=0.5), or leave out budget, price_in and price_out."
             )
         return None

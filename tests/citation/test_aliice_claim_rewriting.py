@@ -9,17 +9,16 @@ pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claim_rewriting import (
     Fragment,
-    RewriteOptions,
     Rewriting,
     fragments,
-    prompt_of,
+    prompt_in,
     read_claim,
     read_line,
     rewrite,
     with_rewritings,
 )
 from metaeval.citation.aliice.claims import read_answers
-from metaeval.citation.chat_models import open_chat
+from metaeval.citation.chat_models import ChatOptions, open_chat
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.errors import UserError
@@ -35,7 +34,7 @@ def options(tmp_path, own_environment):
 
     def made(url, **given):
         kept = {"model": "tiny", "replies": tmp_path / "replies.sqlite", "backoff": 0.01, "timeout": 20.0}
-        return RewriteOptions(base_url=url, **{**kept, **given})
+        return ChatOptions(base_url=url, **{**kept, **given})
 
     return made
 
@@ -43,7 +42,7 @@ def options(tmp_path, own_environment):
 def rewritten(cut, options):
     """The claims written again, and one line on what was asked."""
     with open_chat(options) as chat:
-        return rewrite(cut, chat.ask, prompt_of(options), options), chat.note()
+        return rewrite(cut, chat.ask, prompt_in(None), options), chat.note()
 
 
 def asked_about(body):
@@ -122,7 +121,7 @@ def test_what_is_sent_holds_sentence_and_claim_as_strings_that_cannot_end_early(
     assert asked_about(body) == (attack.sentence, attack.claim)
     assert body["messages"][0]["content"].count("\nSentence: ") == 1
     assert body["response_format"]["json_schema"]["schema"]["required"] == ["claim"]
-    assert (body["model"], body["temperature"], body["max_tokens"], body["seed"]) == ("tiny", 0.0, 512, 5)
+    assert (body["model"], body["temperature"], body["seed"]) == ("tiny", 0.0, 5)
 
 
 def test_new_words_are_those_of_neither_sentence_nor_claim():
@@ -139,15 +138,13 @@ def test_a_new_claim_takes_the_place_of_the_old_and_nothing_else_moves():
     assert (after.sentences, after.answer) == (before[0].sentences, before[0].answer)
 
 
-def test_a_prompt_of_ones_own_needs_its_places_and_is_told_apart(options, tmp_path):
+def test_a_prompt_of_ones_own_needs_its_places(tmp_path):
     own = tmp_path / "own.txt"
     own.write_text("Write {claim} again.")
     with pytest.raises(UserError, match=r"the prompt lacks \{sentence\}"):
-        rewritten([GLASS], options("http://127.0.0.1:9/v1", prompt_file=own))
+        prompt_in(own)
     own.write_text("{sentence} {claim} {reply}")
-    names = [RewriteOptions(prompt_file=file).identity()["prompt"] for file in (None, own)]
-    assert [name.partition("@")[0] for name in names] == ["own", "file"]
-    assert names[0].partition("@")[2] != names[1].partition("@")[2]
+    assert prompt_in(own).fingerprint != prompt_in(None).fingerprint
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,10 @@ ASKED = {
     "citeeval": ["citeeval", "answers.jsonl", "-s", "highest=null", "-s", "extra={top_k: 1, stop: [a]}"],
     "citeeval file": ["citeeval", "answers.jsonl", "-s", "editing_file="],
     "refit": ["refit", "rated.jsonl"],
-    "rewrite": ["rewrite", "answers.jsonl", "--nli", "overlap", "-s", "whole=true", "-s", "rewrite.temperature=0.5"],
+    "rewrite": ["rewrite", "answers.jsonl", "--nli", "overlap", "-s", "whole=true", "-s", "chat.temperature=0.5"],
     "improve": ["improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2"],
     "meta": ["meta", "rated.jsonl", "--pipelines", "citeeval"],
-    "generate": ["generate", "answers.jsonl", "-o", "new.jsonl", "-s", "output=json_schema"],
+    "generate": ["generate", "answers.jsonl", "-o", "new.jsonl", "-s", "chat.output=json_schema"],
 }
 
 

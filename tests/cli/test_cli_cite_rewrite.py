@@ -39,7 +39,7 @@ ITEMS = [
         ],
     },
 ]
-FEW = "--set interval.resamples=30 --set interval.fewest=2 --set rewrite.backoff=0.01"
+FEW = "--set interval.resamples=30 --set interval.fewest=2 --set chat.backoff=0.01"
 QUICK = ("--nli", "overlap", *FEW.split())
 
 
@@ -94,13 +94,13 @@ def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, ran
     # With India: 5 or 6 of 7 verdicts; (1/2 + 1 + 2/4) / 3 or (1/2 + 1 + 3/4) / 3.
     said = " ".join(ended.out.split())
     assert "same verdict is from 71.4 to 85.7, recall after is from 66.7 to 75.0" in said
-    (changed,) = [json.loads(line) for line in (folder / "changed-overlap.jsonl").read_text().splitlines()]
+    (changed,) = [json.loads(line) for line in (folder / "per-changed-overlap.jsonl").read_text().splitlines()]
     assert (changed["claim"], changed["rewritten"]) == ("at the age of 18", "Victoria became Queen at the age of 18.")
     assert changed["sentence"] == ITEMS[0]["output"].replace(" [1]", "").replace(" [2]", "")
     assert (changed["joint_before"], changed["joint_after"]) == (True, False)
     assert (changed["score_before"], changed["score_after"]) == (1.0, 0.4)
     ran("results", "export")
-    with (folder / "rewritings-overlap.csv").open(newline="") as file:
+    with (folder / "per-rewritings-overlap.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["state"] for row in rows] == ["rewritten"] * 6 + ["unparsed"]
     # What is missing stays missing: the claim that was not written again has no second verdict.
@@ -122,13 +122,13 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
     ended = cli(*command)
     assert (ended.code, caplog.messages[-1]) == (0, "tiny: 0 replies asked for, 7 from the reply store")
     assert contents(folder) == before
-    assert len(before) == 5  # two tables, their page, and two lists
+    assert len(before) == 8  # two tables, their page, and five lists
     assert "0 requests to ask, 7 replies already stored" in cli(*command, "--dry-run").out
 
 
-def test_replies_are_recorded_and_replayed_and_settings_need_no_prefix(cli, ran, contents, answers, fake, tmp_path):
+def test_replies_are_recorded_and_replayed(cli, ran, contents, answers, fake, tmp_path):
     folder, kept = tmp_path / "results" / "latest", tmp_path / "kept.jsonl"
-    quick = ("--nli", "overlap", "-s", "interval.resamples=30", "-s", "temperature=0.5")
+    quick = ("--nli", "overlap", "-s", "interval.resamples=30", "-s", "chat.temperature=0.5")
     with fake.ChatServer(answer=by_rule) as server:
         endpoint = ("--base-url", server.url, "--model", "tiny")
         ran("cite", "rewrite", answers, *endpoint, *quick, "--record", kept)
@@ -137,7 +137,7 @@ def test_replies_are_recorded_and_replayed_and_settings_need_no_prefix(cli, ran,
     # Neither the server nor the name of the model is needed: the file says whose replies they are.
     ran("cite", "rewrite", answers, *quick, "--replay", kept)
     assert contents(folder) == before
-    assert cli("cite", "rewrite", answers, *quick, "--replay", kept, "-s", "rewrite.temperature=0.6").code == 2
+    assert cli("cite", "rewrite", answers, *quick, "--replay", kept, "-s", "chat.temperature=0.6").code == 2
 
 
 def test_other_profiles_and_whole_sentences_too(ran, answers, fake, tmp_path):
@@ -161,10 +161,10 @@ def test_a_model_that_never_keeps_to_the_form_leaves_everything_undefined(cli, a
         assert (found[name]["value"], found[name]["claims"]) == (None, 0)
     # "Rain fell" alone is left to compare.
     assert [sheet(folder, "rewriting-scores")["recall"][name] for name in ("before", "after", "change")] == [1, 1, 0]
-    assert (folder / "changed-overlap.jsonl").read_text() == ""
+    assert (folder / "per-changed-overlap.jsonl").read_text() == ""
 
 
-GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
+GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "chat.retries=0")
 
 
 @pytest.mark.parametrize(
@@ -173,9 +173,9 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "rewrite.retries=0")
         (GONE, "Cannot reach http://127.0.0.1:9/v1"),
         ((*GONE, "--budget", "1"), "both price_in and price_out"),
         ((*GONE, "-s", "threshold=soft"), "'soft' gives the metric 'overlap' no threshold: give a number"),
-        ((*GONE, "--nli", "overlap,rouge"), "This pipeline uses one metric, and 2 are given"),
+        ((*GONE, "--nli", "overlap,rouge"), "One metric judges the claims, and 2 are given"),
         ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
-        ((*GONE, "--set", "rewrite.temprature=1"), "'temprature'"),
+        ((*GONE, "--set", "chat.temprature=1"), "'temprature'"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(refused, answers, given, said):
@@ -199,7 +199,7 @@ def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(
         return '{"claim": "Tea is grown in India."}' if seen.count("It reads well.") > 1 else said
 
     with fake.ChatServer(answer=second_time) as server:
-        endpoint = ("--base-url", server.url, "--model", "tiny", "-s", "concurrency=1", *QUICK)
+        endpoint = ("--base-url", server.url, "--model", "tiny", "-s", "chat.concurrency=1", *QUICK)
         ran("cite", "rewrite", answers, *endpoint)
         folder = tmp_path / "results" / "latest"
         assert sheet(folder, "rewriting")["unparsed"]["value"] == 1 / 7
@@ -220,7 +220,7 @@ def in_text(body):
 
 def test_replies_in_plain_text_are_read_by_a_named_rule(ran, contents, answers, fake, tmp_path):
     folder, kept = tmp_path / "results" / "latest", tmp_path / "kept.jsonl"
-    quick = (*QUICK, "-s", "output=text")
+    quick = (*QUICK, "-s", "chat.output=text")
     with fake.ChatServer(answer=in_text) as server:
         ended = ran("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *quick, "--record", kept)
     requests = [json.loads(line)["request"] for line in kept.read_text().splitlines()]

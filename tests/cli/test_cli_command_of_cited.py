@@ -74,8 +74,20 @@ ASKED = [
     ("cite", "meta", "rated.jsonl", "--pipelines", "scifi", "--nli", "overlap", "-s", "facts=model", "-s", "seed=1"),
     ("cite", "refit", "rated.jsonl", "-s", "interval.level=0.9"),
     ("cite", "improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2", "--scenario", "cited"),
-    ("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "summary", "-s", "summary_words=9"),
-    ("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "two-stage", "-s", "temperature=null"),
+    (
+        "cite",
+        "generate",
+        "answers.jsonl",
+        "-o",
+        "new.jsonl",
+        "--strategy",
+        "summary",
+        "-s",
+        "samples=2",
+        "-s",
+        "chat.temperature=0.5",
+    ),
+    ("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "two-stage", "-s", "chat.temperature=null"),
 ]
 
 
@@ -85,7 +97,8 @@ def named(args):
 
 def form(args):
     """Replies are told apart by their schema: where no option says so, it is not what is asked for."""
-    return () if args[1] in ("citeeval", "refit", "improve") else ("-s", "output=json_schema")
+    named = "chat.output=json_schema" if args[1] == "generate" else "output=json_schema"
+    return () if args[1] in ("citeeval", "refit", "improve") else ("-s", named)
 
 
 @pytest.mark.parametrize("args", OFFLINE, ids=named)
@@ -128,7 +141,7 @@ def test_scores_from_elsewhere_are_a_file_that_the_command_names(cli, answers):
 
 def test_rewritten_claims_come_from_the_reply_store(cli, ran, fake, answers):
     with fake.ChatServer(answer=reply) as server:
-        args = tuple("cite rewrite answers.jsonl -s whole=true --nli overlap -s rewrite.temperature=0.5".split())
+        args = tuple("cite rewrite answers.jsonl -s whole=true --nli overlap -s chat.temperature=0.5".split())
         asked = ("--model", "tiny", "--base-url", server.url)
         ran(*args, *asked, *QUICK)
         (wanted,) = signatures(answers / "results")

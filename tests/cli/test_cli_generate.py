@@ -11,7 +11,7 @@ pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
-QUICK = ("-s", "backoff=0.01", "-s", "price_in=0.5", "-s", "price_out=1.5", "-s", "retries=20")
+QUICK = ("-s", "chat.backoff=0.01", "-s", "chat.price_in=0.5", "-s", "chat.price_out=1.5", "-s", "chat.retries=20")
 QUESTIONS = [
     {
         "id": f"q{number}",
@@ -125,7 +125,7 @@ def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
             "cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q"
         )
     assert "6 cut at the token limit; the first reply begins 'It is'" in said
-    assert "-s max_tokens=2048" in said  # twice the default
+    assert "-s chat.max_tokens=2048" in said  # twice the default
     assert not (tmp_path / "a.jsonl").exists()
 
 
@@ -162,8 +162,10 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--model", "tiny", "-s", "anwser_words=3"), "Did you mean 'answer_words'"),
-        (("--model", "tiny", "-s", "answer_words=many"), "answer_words should be"),
+        (("--model", "tiny", "-s", "documnets=3"), "Did you mean 'documents'"),
+        (("--model", "tiny", "-s", "documents=0"), "documents is 0"),
+        (("--model", "tiny", "-s", "negatives=-1"), "negatives is -1"),
+        (("--model", "tiny", "--strategy", "sumary"), "'summary'"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(refused, questions, options, says):

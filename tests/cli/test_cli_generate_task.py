@@ -85,14 +85,6 @@ def test_answers_are_written_by_sentences_and_keep_their_choices(ran, fake, ques
     ran("cite", "alce", "one.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
 
 
-def test_a_bound_that_ends_answers_is_said(ran, fake, questions, tmp_path):
-    with fake.ChatServer(answer=writer) as server:
-        model = ("--model", "tiny", "--base-url", server.url, "-s", "most_sentences=1")
-        ended = ran("cite", "generate", questions, "-o", "one.jsonl", *TWO_STAGE, *model)
-    assert "answers ended by most_sentences=1" in ended.out
-    assert counts(tmp_path / "results/latest")["answers ended by most_sentences=1"] == 3
-
-
 def test_a_killed_run_goes_on_where_it_stopped_and_pays_nothing_twice(ran, fake, questions, tmp_path):
     process = None
 
@@ -104,7 +96,17 @@ def test_a_killed_run_goes_on_where_it_stopped_and_pays_nothing_twice(ran, fake,
 
     with fake.ChatServer(answer=until) as server:
         words = ["cite", "generate", str(questions), "-o", "one.jsonl", *TWO_STAGE, "--model", "tiny"]
-        words += ["--base-url", server.url, "-s", "samples=2", "-s", "temperature=0.5", "-s", "concurrency=1", "-q"]
+        words += [
+            "--base-url",
+            server.url,
+            "-s",
+            "samples=2",
+            "-s",
+            "chat.temperature=0.5",
+            "-s",
+            "chat.concurrency=1",
+            "-q",
+        ]
         command = [sys.executable, "-m", "metaeval", *words]
         process = subprocess.Popen(command, cwd=tmp_path, env=os.environ, stderr=subprocess.DEVNULL)
         assert process.wait(timeout=120) == -signal.SIGKILL
@@ -120,7 +122,17 @@ def test_a_killed_run_goes_on_where_it_stopped_and_pays_nothing_twice(ran, fake,
 
 def test_more_samples_keep_those_that_are_paid(ran, fake, questions, tmp_path):
     with fake.ChatServer(answer=writer) as server:
-        words = ["cite", "generate", questions, "--model", "tiny", "--base-url", server.url, "-s", "temperature=0.5"]
+        words = [
+            "cite",
+            "generate",
+            questions,
+            "--model",
+            "tiny",
+            "--base-url",
+            server.url,
+            "-s",
+            "chat.temperature=0.5",
+        ]
         ran(*words, "-o", "one.jsonl")
         assert server.completed.total() == 3
         ran(*words, "-o", "three.jsonl", "-s", "samples=3")
@@ -133,7 +145,7 @@ def test_more_samples_keep_those_that_are_paid(ran, fake, questions, tmp_path):
     assert first == lines_of(tmp_path / "one.jsonl")
 
 
-def test_the_setting_output_is_the_form_of_the_replies(ran, fake, questions, tmp_path):
+def test_the_chat_setting_output_is_the_form_of_the_replies(ran, fake, questions, tmp_path):
     def plain(body):
         assert "response_format" not in body
         prompt = body["messages"][0]["content"]
@@ -142,7 +154,7 @@ def test_the_setting_output_is_the_form_of_the_replies(ran, fake, questions, tmp
         return "It is long [1]."
 
     with fake.ChatServer(answer=plain) as server:
-        model = ("--model", "tiny", "--base-url", server.url, "-s", "output=text")
+        model = ("--model", "tiny", "--base-url", server.url, "-s", "chat.output=text")
         ran("cite", "generate", questions, "-o", "one.jsonl", *model)
         assert not Path("text").exists()
         answers = metaeval.cite.generate(questions, "tiny", base_url=server.url, chat={"output": "text"})
@@ -172,7 +184,7 @@ def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("-s", "document_text=abstract"), "document_text should be 'text', 'snippet' or 'summary'"),
+        (("-s", "document_text=abstract"), "document_text is 'abstract'"),
         (("-s", "document_text=summary"), "No document has the field for document_text=summary"),
         (("-s", "documents=9"), "documents=9 asks for more documents than there are: 3 of 3 questions have fewer"),
         (("-s", "samples=2"), "samples=2 at temperature 0 are the same answer 2 times: set a temperature"),

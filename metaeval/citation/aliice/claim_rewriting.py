@@ -8,20 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from pydantic import Field
 
 from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_marks
-from metaeval.citation.chat_models import ChatOptions, chat_request, estimate_for
+from metaeval.citation.chat_models import ChatOptions, chat_request
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged
 from metaeval.citation.human.annotator_columns import pair_agreement
 from metaeval.citation.measures import AnswerShare, bounds, citation_shares, macro
-from metaeval.citation.system_comparison import SystemPanel
-from metaeval.llm import budget
 from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
+from metaeval.stats.arrays import Ints
 from metaeval.stats.estimate import Estimate
+from metaeval.stats.intervals import Resampling
 
 RewritingState = Literal["rewritten", "unparsed", "failed", "too long"]
 """State of a claim. unparsed: the reply cannot be used; failed: there is none; too long: the request was refused as
@@ -149,35 +148,16 @@ def _letters(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
-class RewriteOptions(ChatOptions):
-    """Options of the model that rewrites claims."""
-
-    prompt_file: Path | None = None
-    """A prompt of your own that asks for a claim as a whole sentence, with {sentence} and {claim}, and {reply} for
-    the form of the reply if wanted."""
-    max_tokens: Annotated[int, Field(ge=1)] = 512
-    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
-
-    def identity(self) -> dict[str, Any]:
-        """Return `ChatOptions.identity`, and as "prompt" whether it is our own or a file's, and its fingerprint."""
-        wording = f"{'file' if self.prompt_file else 'own'}@{prompt_of(self).fingerprint}"
-        used = {name: value for name, value in super().identity().items() if name != "prompt_file"}
-        return {**used, "prompt": wording}
-
-
 PROMPT = Path(__file__).parent / "prompts" / "rewriting.txt"
 """The project's own prompt."""
 
-
-def prompt_of(options: RewriteOptions) -> Prompt:
-    """Return our own prompt, or that of `prompt_file`; `UserError` if that is unreadable or lacks a placeholder."""
-    return read_prompt(options.prompt_file or PROMPT, PLACES)
+MAX_TOKENS = 512
+"""Most tokens in a reply, where the user sets no other number."""
 
 
-def estimated(cut: Sequence[Fragment], options: RewriteOptions) -> budget.Estimate:
-    """Return an estimate of what rewriting these claims would still cost; sends no request and needs no key."""
-    prompt = prompt_of(options)
-    return estimate_for([request_for(each, prompt, options) for each in cut], options)
+def prompt_in(file: Path | None) -> Prompt:
+    """Return the prompt of a file, or our own (None); `UserError` if it is unreadable or lacks a placeholder."""
+    return read_prompt(file or PROMPT, PLACES)
 
 
 ClaimKey = tuple[str, int]
@@ -264,12 +244,15 @@ class Rejudged:
             _share("with new words", sum(bool(rewriting.new_words) for rewriting in done), len(done)),
         ]
 
-    def verdict_changes(self, panel: SystemPanel) -> list[Measured]:
-        """Return how joint verdicts on old and new wordings agree and differ, over the claims that have both."""
-        rows = [(*self.verdicts(rewriting), panel.group[rewriting.fragment.answer]) for rewriting in self.rewritings]
-        before, after, group = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
+    def verdict_changes(self, group: Ints, n_groups: int, resampling: Resampling) -> list[Measured]:
+        """Return how joint verdicts on old and new wordings agree and differ, over the claims that have both.
+
+        group: (n,) code of each answer's group. n_groups: number of codes.
+        """
+        rows = [(*self.verdicts(rewriting), group[rewriting.fragment.answer]) for rewriting in self.rewritings]
+        before, after, of = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
         verdicts = np.stack([before, after], axis=1)
-        agreed = pair_agreement(verdicts, 2, group, panel.n_groups, panel.resampling, [(0, 1)])
+        agreed = pair_agreement(verdicts, 2, of, n_groups, resampling, [(0, 1)])
         both = int(before.size)
         supported = [float(each.mean()) if both else None for each in (before, after)]
         return [

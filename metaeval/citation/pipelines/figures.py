@@ -110,9 +110,8 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
         )
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
-    options = (manifest.get("analysis") or {}).get("options", {})
-    texts, form = options.get("sources"), options.get("format", manifest.get("format", "auto"))
-    return gather(paths, str(form), Path(texts) if texts else None), notes
+    texts = options.get("sources")
+    return gather(paths, str(options.get("format", "auto")), Path(texts) if texts else None), notes
 
 
 def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:

@@ -1,34 +1,44 @@
-"""The pipeline `generate`: a chat model writes answers with citations."""
+"""The analysis `cite generate`: a chat model writes answers with citations."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.citation.chat_models import Chat, ChatOptions, Spent, cost_of, estimate_for, spent_on, why_unread
+from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
+from metaeval.citation.chat_models import (
+    ChatOptions,
+    Spent,
+    cost_of,
+    estimate_for,
+    open_chat,
+    spent_on,
+    why_unread,
+)
 from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.generation import generate as generation
-from metaeval.citation.generation import stage_requests
-from metaeval.citation.generation.options import GenerationOptions
+from metaeval.citation.generation.options import GenerationOptions, Strategy, Text
 from metaeval.citation.generation.question_documents import task_of
+from metaeval.citation.generation.stage_requests import STAGES, load_prompts, prompt_names
 from metaeval.citation.generation.strategies import Draft
+from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.layout import TableLines
-from metaeval.citation.pipelines.pipeline import AsksChat, FormatName, Layout, Pipeline, Run
 from metaeval.citation.pipelines.provenance import data_of, data_reference, options_text, settings_text
 from metaeval.citation.readers.answer_files import read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_row
 from metaeval.declared import Flag
 from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.files import safe_name
-from metaeval.report.table import UNDEFINED, Note, Table, blocks_of, plain
+from metaeval.files import write_text, write_texts
+from metaeval.report.table import UNDEFINED, Note, Record, Table, blocks_of, plain
 from metaeval.signature import signature
 
 MONEY = "USD for these replies"
@@ -36,187 +46,174 @@ _SHOWN = 3
 _LEFT_OUT = "they are in no file of answers, and the next run asks for those that failed"
 
 _Counts = dict[str, float | None]
+_log = logging.getLogger(__name__)
 
 
-class GenerateCommand(AsksChat):
-    """Options of `cite generate`."""
+class GenerateOptions(shared.AsksChat):
+    """Options of `cite generate`; see `GenerationOptions`."""
 
-    untyped = frozenset({"format"})
+    untyped = frozenset(
+        {"format", "documents", "document_text", "negatives", "shuffle", "samples", "shots", "prompts", "summary_model"}
+    )
 
-    file: Annotated[Path, Flag("FILE", argument=True)] = Field(
+    file: Annotated[FileOrObject, Flag("FILE", argument=True)] = Field(
         description="File of questions with documents, or any file of answers."
     )
+    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the answers.")
     output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
         default=None, description="File for the answers (JSONL)."
     )
-    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the answers.")
-    strategy: Annotated[str | None, Flag("NAME")] = Field(
-        default=None,
-        description="How documents are read: truncated (default), summary, two-stage.",
+    strategy: Annotated[Strategy, Flag("NAME")] = Field(
+        default="truncated", description="How documents are read: truncated (default), summary, two-stage."
     )
-    format: FormatName = "auto"
+    format: shared.FormatName = "auto"
+    documents: Annotated[int | None, Field(ge=1), Flag("N")] = Field(
+        default=None, description="Number of documents that a question has, the first of the file (default: all)."
+    )
+    document_text: Annotated[Text, Flag("NAME")] = Field(
+        default="text", description="Text of a document that is shown: text, or ALCE's snippet or summary."
+    )
+    negatives: Annotated[int | None, Field(ge=0), Flag("N")] = Field(
+        default=None,
+        description="Random documents beside those that the text in the file cites; 0: only these (default: all).",
+    )
+    shuffle: Annotated[int | None, Flag("SEED")] = Field(
+        default=None, description="Seed by which negatives are drawn and documents shuffled (default: not shuffled)."
+    )
+    samples: Annotated[int, Field(ge=1), Flag("N")] = Field(
+        default=1, description="Answers to each question, with seeds of their own."
+    )
+    shots: Annotated[Path | None, Flag("FILE")] = Field(
+        default=None, description="File of answers with marks that are shown as worked examples."
+    )
+    prompts: Annotated[Path | None, Flag("FOLDER")] = Field(
+        default=None,
+        description="Folder of prompts in place of ours: answer.txt, summary.txt, choice.txt, sentence.txt.",
+    )
+    summary_model: Annotated[str | None, Flag("NAME")] = Field(
+        default=None, description="Chat model that writes the summaries (default: --model)."
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class _Written:
-    """Questions with their documents, and the generated answers (`results`), in order; empty before a model is asked.
-
-    questions: one for each sample. noted: see `task_of`. spent: tokens and cost of the replies. models: model names in
-    the replies.
-    """
-
-    run: Run
-    options: GenerationOptions
-    questions: Sequence[Answer]
-    shots: Sequence[Answer]
-    noted: Counter[str]
-    results: Sequence[Draft] = ()
-    spent: Spent = field(default_factory=Spent)
-    models: Sequence[str] = ()
-
-    @property
-    def system(self) -> str:
-        """The name of the answers' system: model, strategy, and the condition of the documents."""
-        return "/".join(filter(None, (self.run.chat.model, self.options.strategy, self.options.condition)))
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """The settings that the answers depend on."""
-        prompts = stage_requests.load_prompts(self.options, self.run.chat)
-        names = stage_requests.prompt_names(self.options)
-        settings = {name: value for name, value in self.run.chat.identity().items() if name != "model"}
-        shots = {"shots": fingerprint(self.shots)[:12]} if self.shots else {}
-        return {
-            "model": self.run.chat.model,
-            "strategy": self.options.strategy,
-            "shown": options_text({**self.options.in_use, **shots}),
-            "prompts": ",".join(f"{names[stage]}@{prompt.fingerprint}" for stage, prompt in prompts.items()),
-            "asking": options_text(settings),
-            "answered_as": ", ".join(self.models) or self.run.chat.model,
-        }
-
-    @property
-    def answers(self) -> list[Answer]:
-        """The answers that were generated."""
-        return [result.answer for result in self.results if result.answer is not None]
-
-    @property
-    def lost(self) -> list[Draft]:
-        """The results without an answer."""
-        return [result for result in self.results if result.answer is None]
-
-
-def _read(run: Run) -> _Written:
-    command: GenerateCommand = run.options
-    named = {} if command.strategy is None else {"strategy": command.strategy}
-    options = GenerationOptions(**{**run.set_options["generation"], **named})
-    stage_requests.load_prompts(options, run.chat)
-    if options.samples > 1 and run.chat.temperature == 0:
+def _run(options: GenerateOptions, progress: Progress) -> Done:
+    chat = shared.chat_options(ChatOptions, options, "writes the answers")
+    names = GenerationOptions.__dataclass_fields__.keys() & type(options).model_fields.keys()
+    chosen = GenerationOptions(**{name: getattr(options, name) for name in names})
+    load_prompts(chosen, chat)
+    if options.samples > 1 and chat.temperature == 0:
         raise UserError(
             f"samples={options.samples} at temperature 0 are the same answer {options.samples} times: set a "
-            "temperature (-s temperature=0.5)."
+            "temperature (-s chat.temperature=0.5)."
         )
-    questions = read_questions(command.file, command.format, options.negatives is not None)
-    return _Written(run, options, *task_of(questions, options))
-
-
-def _estimate(read: _Written) -> str:
-    """Return lines on the cost; requests of later stages depend on replies, and are estimated at their largest."""
-    options, chat = read.options, read.run.chat
-    stages = stage_requests.STAGES[options.strategy]
-    samples = f", {options.samples} samples of each" if options.samples > 1 else ""
-    number = len(read.questions) // options.samples
-    lines = [f"{count(number, 'question')}{samples}, strategy {options.strategy}"]
-    first = generation.first_requests(read.questions, options, chat, read.shots)
-    lines.append(f"{stages[0]}: {estimate_for(first, chat)}")
-    if len(stages) > 1:
-        largest = generation.largest_requests(read.questions, options, chat, read.shots)
-        lines.append(f"then {' and '.join(stages[1:])}, at most: {estimate_for(largest, chat)}")
-    return "\n".join(lines)
-
-
-def _ask(read: _Written, chat: Chat) -> _Written:
-    """Ask for all answers, and return them; raises `UserError` where none was generated."""
-    results = generation.generate(read.questions, chat.ask, read.options, read.run.chat, read.system, read.shots)
-    run, spent = replace(read.run, chat=chat.settled(read.run.chat)), spent_on([*chat.heard, *chat.superseded])
-    written = replace(read, run=run, results=results, spent=spent, models=chat.models)
-    if not written.answers:
-        first, unread = results[0], [result.unread for result in results if result.unread is not None]
+    read_from = shared.read_from(options.file)
+    with shared.as_files(read_from, options.format) as ((file,), form):
+        questions, shots, noted = task_of(read_questions(file, form, options.negatives is not None), chosen)
+    if options.dry_run:
+        return shared.estimated(options.run(), _estimate(questions, shots, chosen, chat))
+    system = "/".join(filter(None, (chat.model, chosen.strategy, chosen.condition)))
+    with open_chat(chat, options.record, options.replay, progress, options.requests) as session:
+        drafts = generation.generate(questions, session.ask, chosen, chat, system, shots)
+        chat = session.settled(chat)
+        _log.info("%s: %s", chat.model, session.note())
+    lost = [draft for draft in drafts if draft.answer is None]
+    if len(lost) == len(drafts):
+        unread = [draft.unread for draft in drafts if draft.unread is not None]
+        first, why = drafts[0], why_unread(unread, chat.max_tokens, "chat.max_tokens")
         raise UserError(
-            f"No answer was generated to any of {len(results):,} questions, so nothing was written. The first question "
-            f"is {first.trouble} at the stage {first.stage!r}. Replies: {why_unread(unread, read.run.chat.max_tokens)}."
+            f"No answer was generated to any of {len(drafts):,} questions, so nothing was written. The first question "
+            f"is {first.trouble} at the stage {first.stage!r}. Replies: {why}."
         )
-    return written
-
-
-def _lay_out(written: _Written) -> Layout:
-    """Return the answers as JSON lines, the list of questions without an answer, and a table of counts."""
-    run = written.run
-    output: Path | None = run.options.output
-    named = "answers" if output is None else output.name.split(".")[0] or output.name
-    folder = run.config.results / "generate" / safe_name(named)
-    lost = [
-        {"id": result.question.id, "question": result.question.question, "stage": result.stage, "state": result.trouble}
-        for result in written.lost
+    prompts, named = load_prompts(chosen, chat), prompt_names(chosen)
+    asking = {name: value for name, value in chat.identity().items() if name != "model"}
+    fields = {
+        "model": chat.model,
+        "strategy": chosen.strategy,
+        "shown": options_text({**chosen.in_use, **({"shots": fingerprint(shots)[:12]} if shots else {})}),
+        "prompts": ",".join(f"{named[stage]}@{prompt.fingerprint}" for stage, prompt in prompts.items()),
+        "asking": options_text(asking),
+        "answered_as": ", ".join(session.models) or chat.model,
+    }
+    spent = spent_on([*session.heard, *session.superseded])
+    left_out = [
+        {"id": draft.question.id, "question": draft.question.question, "stage": draft.stage, "state": draft.trouble}
+        for draft in lost
     ]
-    answers = lines_of(_row(result) for result in written.results if result.answer is not None)
-    files = {folder / "left-out.jsonl": "".join(json.dumps(row) + "\n" for row in lost)}
-    return Layout(
-        [_sheet(written)],
-        files=files if output is None else {output: answers, **files},
-        folder=folder,
+    answers = lines_of(_row(draft, draft.answer) for draft in drafts if draft.answer is not None)
+    notes = Counter({name: number for name, number in sorted(noted.items()) if number})
+    took = {"documents": notes, "what it took": tokens_and_cost(spent, chat)}
+    name = shared.name_of_data(read_from)
+    return Done(
+        config=options.run(),
+        sheets=[_sheet(name, system, questions, drafts, took, fields, len(drafts) // options.samples)],
+        outputs={} if options.output is None else {options.output: partial(write_text, text=answers)},
+        files=[lambda folder: write_texts({folder / "left-out.jsonl": lines_of(left_out)})],
         value=[json.loads(line) for line in answers.splitlines()],
         warnings=[
-            *(f"{name}: {number:,}" for name, number in sorted(written.noted.items()) if number),
-            *(f"No answer: question {row['id']}, {row['state']} at the stage {row['stage']}" for row in lost),
+            *(f"{name}: {number:,}" for name, number in notes.items()),
+            *(f"No answer: question {row['id']}, {row['state']} at the stage {row['stage']}" for row in left_out),
         ],
     )
 
 
-def _row(result: Draft) -> dict[str, Any]:
+def _estimate(
+    questions: Sequence[Answer], shots: Sequence[Answer], options: GenerationOptions, chat: ChatOptions
+) -> str:
+    """Return lines on the cost; requests of later stages depend on replies, and are estimated at their largest."""
+    stages = STAGES[options.strategy]
+    samples = f", {options.samples} samples of each" if options.samples > 1 else ""
+    lines = [f"{count(len(questions) // options.samples, 'question')}{samples}, strategy {options.strategy}"]
+    lines.append(f"{stages[0]}: {estimate_for(generation.first_requests(questions, options, chat, shots), chat)}")
+    if len(stages) > 1:
+        largest = generation.largest_requests(questions, options, chat, shots)
+        lines.append(f"then {' and '.join(stages[1:])}, at most: {estimate_for(largest, chat)}")
+    return "\n".join(lines)
+
+
+def _row(draft: Draft, answer: Answer) -> dict[str, Any]:
     """Return an answer as a row of JSONL, with the summaries and choices by which it was written."""
-    row = own_row(cast(Answer, result.answer))
-    if result.steps:
-        summaries = {document.number: document.text for document in result.documents}
-        steps = [{"documents": list(step.documents), "sentence": step.sentence} for step in result.steps]
+    row = own_row(answer)
+    if draft.steps:
+        summaries = {document.number: document.text for document in draft.documents}
+        steps = [{"documents": list(step.documents), "sentence": step.sentence} for step in draft.steps]
         row["generation"] = {"summaries": summaries, "steps": steps}
     return row
 
 
-def _sheet(written: _Written) -> Table:
-    strategy, fields, blocks = written.options.strategy, written.fields, generation.counts_of(written.results)
-    blocks["documents"] = {name: number for name, number in sorted(written.noted.items()) if number}
-    blocks["what it took"] = tokens_and_cost(written.spent, written.run.chat)
-    marks = int(blocks["marks"]["marks"] or 0)
-    data = data_of(written.run.name, strategy, written.questions, len(written.answers), marks)
-    signed = {"questions": data_reference(data), **fields, "metaeval": version("metaeval")}
-    lost, title, number = written.lost, "Answers that were generated", len(written.results) // written.options.samples
-    some = ", ".join(f"{plain(result.question.id)} ({result.stage} {result.trouble})" for result in lost[:_SHOWN])
+def _sheet(
+    name: str,
+    system: str,
+    questions: Sequence[Answer],
+    drafts: Sequence[Draft],
+    took: Mapping[str, Mapping[str, float | None]],
+    fields: Mapping[str, str],
+    number: int,
+) -> Table:
+    """Return the table of counts. took: further blocks of counts. number: of the questions, each counted once."""
+    blocks = {**generation.counts_of(drafts), **took}
+    lost = [draft for draft in drafts if draft.answer is None]
+    data = data_of(name, fields["strategy"], questions, len(drafts) - len(lost), int(blocks["marks"]["marks"] or 0))
+    some = ", ".join(f"{plain(draft.question.id)} ({draft.stage} {draft.trouble})" for draft in lost[:_SHOWN])
     more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
     notes = (
-        Note(
-            "data",
-            f"{count(number, 'question')}, {count(data.documents, 'document')}",
-        ),
+        Note("data", f"{count(number, 'question')}, {count(data.documents, 'document')}"),
         # Lines of a list of settings can be broken after commas.
         Note("settings", settings_text({name: value.replace(",", ", ") for name, value in fields.items()})),
         Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
         Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
     )
-    subtitle = f"{plain(data.name)}, system {plain(written.system)}"
     table = TableLines()
     for block, counts in blocks.items():
-        for name, value in counts.items():
-            record = {"system": written.system, "block": block, "count": name, "value": value}
-            table.add(block, name, [amount(name, value)], record)
+        for counted, value in counts.items():
+            record: Record = {"system": system, "block": block, "count": counted, "value": value}
+            table.add(block, counted, [amount(counted, value)], record)
     return Table(
-        key=("generation", data.name, strategy),
-        title=title,
-        subtitle=subtitle,
+        key=("generation", data.name, fields["strategy"]),
+        title="Answers that were generated",
+        subtitle=f"{plain(data.name)}, system {plain(system)}",
         headings=("number",),
         blocks=blocks_of(table.rows),
         footer=tuple(note for note in notes if note.text),
-        signatures=(signature(signed),),
+        signatures=(signature({"questions": data_reference(data), **fields, "metaeval": version("metaeval")}),),
         stub="count",
         name="generation",
         data=data,
@@ -242,33 +239,22 @@ def amount(name: str, value: float | None) -> str:
     return f"{value:.4f}" if name == MONEY else f"{value:,.{1 if isinstance(value, float) else 0}f}"
 
 
-GENERATE = Pipeline(
-    name="generate",
-    title="Generation",
-    paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), whose strategies these are",
-    help="""Generate answers with citations, by a chat model.
-
-    The strategy truncated shows the beginning of every document; summary has
-    the model summarise each document first; two-stage has it choose documents
-    by their summaries and write one sentence from their texts, until it stops.
-    Replies are stored, so that the same command continues an interrupted run.
-
-    \b
-    Examples:
-      metaeval cite generate questions.jsonl --model NAME -o answers.jsonl
-      metaeval cite generate scifi.jsonl --model NAME --strategy two-stage \\
-        --dry-run -o answers.jsonl -s negatives=5 -s shuffle=1 -s price_in=0.5 -s price_out=1.5
-      metaeval cite generate asqa.json --model NAME -o answers.jsonl \\
-        -s documents=5 -s document_text=summary -s samples=3 -s temperature=0.5
-      metaeval cite alce answers.jsonl
-    """,
-    options=GenerateCommand,
-    chat="always",
-    purpose="writes the answers",
-    prefix="chat.",
-    owners={"generation": GenerationOptions, "chat": ChatOptions},
-    read=_read,
-    estimate=_estimate,
-    ask=_ask,
-    lay_out=_lay_out,
+GENERATE = Analysis(
+    name="cite generate",
+    summary="Generate answers with citations, by a chat model.",
+    about="""The strategy truncated shows the beginning of every document; summary has the model summarise each
+document first; two-stage has it choose documents by their summaries and write one sentence from their texts, until it
+stops (SCiFi, arXiv 2406.06125). Replies are stored, so that the same command continues an interrupted run.""",
+    examples=[
+        "cite generate questions.jsonl --model NAME -o answers.jsonl",
+        "cite generate scifi.jsonl --model NAME --strategy two-stage --dry-run -o answers.jsonl -s negatives=5 "
+        "-s shuffle=1 -s chat.price_in=0.5 -s chat.price_out=1.5",
+        "cite generate asqa.json --model NAME -o answers.jsonl -s documents=5 -s document_text=summary -s samples=3 "
+        "-s chat.temperature=0.5",
+        "cite alce answers.jsonl",
+    ],
+    options=GenerateOptions,
+    run=_run,
+    folder="cite/generate",
+    again=shared.with_kept_replies,
 )

@@ -207,12 +207,10 @@ def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
     UserError
         For a file that cannot be read, and where no passage has a text to judge citations by.
     """
-    from metaeval.citation.readers.answer_files import gather, in_other_format
+    from metaeval.citation.readers.answer_files import gather
 
-    with _as_files(options.files) as files:
-        objects = options.files and not isinstance(options.files[0], Path)
-        own = objects and not in_other_format(options.files[0])
-        answers = gather(files, "jsonl" if own else options.format, options.sources)
+    with as_files(options.files, options.format) as (files, form):
+        answers = gather(files, form, options.sources)
     if labelled and any(labelled in answer.reference for answer in answers):
         return answers
     if not any(passage.text.strip() for answer in answers for passage in answer.passages):
@@ -224,11 +222,13 @@ def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
 
 
 @contextmanager
-def _as_files(answers: tuple[Any, ...]) -> Iterator[tuple[Path, ...]]:
-    """Yield the files; objects are written to a temporary one, whose folder errors do not name."""
+def as_files(answers: tuple[Any, ...], form: str = "auto") -> Iterator[tuple[tuple[Path, ...], str]]:
+    """Yield the files and their format; objects are written to a temporary file, whose folder errors do not name."""
+    from metaeval.citation.readers.answer_files import in_other_format
+
     objects = [not isinstance(answer, Path) for answer in answers]
     if not any(objects):
-        yield answers
+        yield answers, form
         return
     if not all(objects):
         raise UserError("The list of answers contains files and objects: give only files, or only objects.")
@@ -236,7 +236,7 @@ def _as_files(answers: tuple[Any, ...]) -> Iterator[tuple[Path, ...]]:
         path = Path(folder) / "answers"
         path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
         try:
-            yield (path,)
+            yield (path,), form if in_other_format(answers[0]) else "jsonl"
         except UserError as error:
             raise UserError(str(error).replace(f"{folder}/", "")) from error
 

@@ -93,9 +93,7 @@ def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
     from metaeval.citation.pipelines.figures import bars_of, citation_figures
 
     found = [metaeval.cite(name, [answers], nli=["overlap"], results=tmp_path) for name in ("alce", "aliice")]
-    for one in found:
-        one.write()
-    folders = [one.folder for one in found]
+    folders = [one.write() for one in found]
     bars, level = bars_of(folders)
     told = {
         (f"{name}: overlap", one["measure"]): one["value"]
