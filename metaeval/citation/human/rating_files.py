@@ -96,16 +96,16 @@ def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
     dropped: Counter[str] = Counter()
     answers: dict[str, HumanAnswer] = {}
     seen: set[str] = set()
-    for judged in read_judged(rows):
-        if judged.answer.id in seen:
+    for answer, claims, bare in read_judged(rows):
+        if answer.id in seen:
             dropped["answers that another file has too"] += 1
-        elif judged.all_urls:
+        elif bare and not answer.passages:
             dropped[URLS_ALONE] += 1
         else:
-            dropped["pieces of evidence that are URLs without text"] += sum(claim.bare for claim in judged.claims)
-            statements = (RatedStatement(claim.start, claim.end, claim.text, (claim.level,)) for claim in judged.claims)
-            answers[judged.answer.id] = HumanAnswer(judged.answer, tuple(statements))
-        seen.add(judged.answer.id)
+            dropped["pieces of evidence that are URLs without text"] += bare
+            statements = (RatedStatement(start, end, text, (level,)) for start, end, text, level in claims)
+            answers[answer.id] = HumanAnswer(answer, tuple(statements))
+        seen.add(answer.id)
     return HumanSet(tuple(answers.values()), +dropped)
 
 

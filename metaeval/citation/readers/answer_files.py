@@ -94,19 +94,6 @@ REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
 """The fields of an ALCE item that the measures of correctness need; `Answer.reference` holds them unchanged."""
 
 
-def alce_passages(item: DataRow) -> tuple[Passage, ...]:
-    """Return the documents of an ALCE item; a document's field `sent` is read instead of `text`, as in ALCE's code."""
-    return tuple(
-        Passage(
-            document.text("sent" if "sent" in document.fields else "text"),
-            document.optional_text("title"),
-            "",
-            *shorter_texts(document),
-        )
-        for document in item.rows("docs")
-    )
-
-
 def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """Yield one answer for each of ALCE's items, or for each sample where `output` is a list.
 
@@ -116,7 +103,15 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
     for number, row in enumerate(rows, start=1):
         ids = (row.identifier(field) for field in ("id", "sample_id") if row.fields.get(field) is not None)
         item = next(ids, str(number))
-        passages = alce_passages(row)
+        passages = tuple(
+            Passage(
+                document.text("sent" if "sent" in document.fields else "text"),  # as in ALCE's code
+                document.optional_text("title"),
+                "",
+                *shorter_texts(document),
+            )
+            for document in row.rows("docs")
+        )
         reference = {field: row.fields[field] for field in REFERENCE if row.fields.get(field) is not None}
         question = row.optional_text("question")
         several = isinstance(row.fields.get("output"), list)
@@ -378,19 +373,14 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
         for form in telling
         if shares[form] == least
     ]
-    fields = shown_fields(row)
+    names = list(map(str, row.fields))
+    fields = ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
     if least <= 0.5 and hint:
         raise UserError(
             f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename another to it, or {hint}."
         )
     known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
     raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; {known}.")
-
-
-def shown_fields(row: DataRow) -> str:
-    """Return the names of a row's first twelve fields, separated by commas, for messages."""
-    names = list(map(str, row.fields))
-    return ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
 
 
 def _rows(path: Path, form: str) -> list[DataRow]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.corpus.data_rows import DataRow, content_id, strip_marks
@@ -58,32 +57,12 @@ URLS_ALONE = "answers whose evidence is URLs without text"
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ExpertClaim:
-    """A claim in its answer's text: offsets with its marks, text without them, and the expert's level of support.
+Claims = list[tuple[int, int, str, float | None]]
+"""Claims in their answer's text: offsets with marks, the text without them, and the expert's level of support.
 
-    bare: number of evidence entries that are a URL alone. level: how well the evidence supports the claim, 0, 0.5 or 1;
-    None where the expert gave no level, or where no evidence has a text.
-    """
-
-    start: int
-    end: int
-    text: str
-    bare: int
-    level: float | None
-
-
-@dataclass(frozen=True)
-class ExpertAnswer:
-    """An answer with its claims."""
-
-    answer: Answer
-    claims: tuple[ExpertClaim, ...]
-
-    @property
-    def all_urls(self) -> bool:
-        """Whether the answer has evidence, and all of this is URLs without a text."""
-        return not self.answer.passages and any(claim.bare for claim in self.claims)
+The level says how well the evidence supports the claim, 0, 0.5 or 1; None where the expert gave none, or where no
+evidence has a text.
+"""
 
 
 def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -92,17 +71,17 @@ def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
     Answers whose evidence is URLs alone are left out; their number is logged.
     """
     left_out = 0
-    for judged in read_judged(rows):
-        if judged.all_urls:
+    for answer, _, bare in read_judged(rows):
+        if bare and not answer.passages:
             left_out += 1
         else:
-            yield judged.answer
+            yield answer
     if left_out:
         _log.info("expertqa: %s left out: %d", URLS_ALONE, left_out)
 
 
-def read_judged(rows: Sequence[DataRow]) -> Iterator[ExpertAnswer]:
-    """Yield ExpertQA's answers with the experts' levels of support, also answers whose evidence is URLs alone."""
+def read_judged(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Claims, int]]:
+    """Yield ExpertQA's answers, with their claims and the number of pieces of evidence that are a URL alone."""
     for row in rows:
         question, answers = row.text("question"), row.row("answers")
         for system in answers.fields:
@@ -111,9 +90,10 @@ def read_judged(rows: Sequence[DataRow]) -> Iterator[ExpertAnswer]:
             yield _judged(question, system, answer.rows("claims"))
 
 
-def _judged(question: str, system: str, claims: Sequence[DataRow]) -> ExpertAnswer:
+def _judged(question: str, system: str, claims: Sequence[DataRow]) -> tuple[Answer, Claims, int]:
     numbers: dict[str, int] = {}
-    read: list[tuple[str, tuple[int, ...], int, float | None]] = []
+    read: list[tuple[str, tuple[int, ...], float | None]] = []
+    bare = 0
     for claim in claims:
         support = claim.choice("support", published.SUPPORT)
         entries = dict.fromkeys(claim.texts("evidence"))
@@ -121,9 +101,9 @@ def _judged(question: str, system: str, claims: Sequence[DataRow]) -> ExpertAnsw
         cited = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
         # Each claim is one line: some end in the first number of a list, which a line break would make a sentence.
         if text := " ".join(strip_marks(claim.text("claim_string")).split()):
-            level = None if support is None or not cited else support / 2
-            read.append((text, tuple(cited), len(entries) - len(texts), level))
-    text, places = write_statements([(text, cited) for text, cited, _, _ in read])
+            bare += len(entries) - len(texts)
+            read.append((text, tuple(cited), None if support is None or not cited else support / 2))
+    text, places = write_statements([(text, cited) for text, cited, _ in read])
     answer = Answer(
         id=content_id(question, system),
         text=text,
@@ -133,4 +113,4 @@ def _judged(question: str, system: str, claims: Sequence[DataRow]) -> ExpertAnsw
         system=system,
     )
     placed = zip(places, read, strict=True)
-    return ExpertAnswer(answer, tuple(ExpertClaim(*at, text, bare, level) for at, (text, _, bare, level) in placed))
+    return answer, [(start, end, text, level) for (start, end), (text, _, level) in placed], bare

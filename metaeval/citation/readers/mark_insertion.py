@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import NamedTuple
 
 from metaeval.citation.marks_and_sentences import brackets
 from metaeval.citation.readers.cited_text import CitedSource, CitedSpan, CitedText, Reasons
@@ -30,77 +29,57 @@ _LONGEST_MARK = 2_000
 _CLOSING = frozenset(".!?…:;,。！？।॥۔؟\"'”’»)*_")
 
 
-class PlacedSpan(NamedTuple):
-    """A span in the text: offsets in code points, whether it is a mark, and the unit of the record's offsets.
-
-    certain: whether more than offsets says so: the file reader found the span, the record quotes it, or it looks like a
-    mark.
-    """
-
-    start: int
-    end: int
-    is_mark: bool
-    unit: str
-    certain: bool
+Placed = tuple[int, int, bool, str, bool]
+"""A span in the text: offsets in code points, whether it is a mark, the unit of the record's offsets, and whether more
+than these says so: the file reader found the span, the record quotes it, or it looks like a mark."""
 
 
-def place_spans(cited: CitedText) -> list[PlacedSpan | None]:
+def place_spans(cited: CitedText) -> list[Placed | None]:
     """Return where each span is, in order; None for one that fits the text in no unit.
 
     A span goes where some unit makes its place certain, or else where the answer's unit puts it: the one in which most
     spans are certain (of equals, in which most spans fit).
     """
-    units = ["code points"] if cited.text.isascii() else list(UNITS)
-    fits = {unit: list(_fits(cited, unit)) for unit in units}
-    certain = {unit: sum(place is not None and place.certain for place in places) for unit, places in fits.items()}
+    fits: dict[str, list[Placed | None]] = {}
+    for unit in ["code points"] if cited.text.isascii() else UNITS:
+        offsets = _offsets(cited.text, UNITS[unit])
+        fits[unit] = [_fit(span, cited, offsets, unit) for span in cited.spans]
+    certain = {unit: sum(place is not None and place[-1] for place in places) for unit, places in fits.items()}
     inside = {unit: len(places) - places.count(None) for unit, places in fits.items()}
-    best = max(units, key=lambda unit: (certain[unit], inside[unit]))
-    order = [best, *(unit for unit in units if unit != best)]
-    placed: list[PlacedSpan | None] = []
+    best = max(fits, key=lambda unit: (certain[unit], inside[unit]))
+    placed: list[Placed | None] = []
     for number in range(len(cited.spans)):
-        tried = [fits[unit][number] for unit in order]
-        placed.append(next((place for place in tried if place is not None and place.certain), tried[0]))
+        tried = [fits[unit][number] for unit in (best, *(unit for unit in fits if unit != best))]
+        placed.append(next((place for place in tried if place is not None and place[-1]), tried[0]))
     return placed
 
 
-def _fits(cited: CitedText, unit: str) -> Iterator[PlacedSpan | None]:
-    offsets = _offsets(cited.text, UNITS[unit])
-    for span in cited.spans:
-        yield _fit(span, cited, offsets, unit)
-
-
-def _fit(span: CitedSpan, cited: CitedText, offsets: Mapping[int, int] | range, unit: str) -> PlacedSpan | None:
+def _fit(span: CitedSpan, cited: CitedText, offsets: Mapping[int, int], unit: str) -> Placed | None:
     if span.start is None or span.end is None or not 0 <= span.start <= span.end:
         return None
     if span.exact:
         blank = span.kind == "claim" and not cited.text[span.start : span.end].strip()
-        return None if blank else PlacedSpan(span.start, span.end, span.kind == "mark", EXACT, True)
-    start, end = _at(offsets, span.start), _at(offsets, span.end)
+        return None if blank else (span.start, span.end, span.kind == "mark", EXACT, True)
+    start, end = offsets.get(span.start), offsets.get(span.end)
     if span.text is not None and span.start < span.end:
         if start is None or end is None or cited.text[start:end] != span.text:
             return None
-        return PlacedSpan(start, end, span.kind == "mark", unit, True)
+        return (start, end, span.kind == "mark", unit, True)
     if start is None or end is None or (start == end and span.kind == "claim"):
         return None
     looks = span.kind == "either" and end - start <= _LONGEST_MARK and _is_mark(cited.text[start:end])
     if span.kind == "claim" and not cited.text[start:end].strip():
         return None
-    return PlacedSpan(start, end, looks or span.kind == "mark" or start == end, unit, looks)
+    return (start, end, looks or span.kind == "mark" or start == end, unit, looks)
 
 
-def _offsets(text: str, encoding: str) -> Mapping[int, int] | range:
+def _offsets(text: str, encoding: str) -> Mapping[int, int]:
     """Return the offset in code points of each character boundary, by its offset in the encoding's unit."""
     if not encoding or text.isascii():
-        return range(len(text) + 1)
+        return {place: place for place in range(len(text) + 1)}
     width = 2 if encoding == "utf-16-le" else 1
     sizes = (len(character.encode(encoding, "surrogatepass")) // width for character in text)
     return {offset: place for place, offset in enumerate(accumulate(sizes, initial=0))}
-
-
-def _at(offsets: Mapping[int, int] | range, offset: int) -> int | None:
-    if isinstance(offsets, range):
-        return offset if offset < len(offsets) else None
-    return offsets.get(offset)
 
 
 def _is_mark(text: str) -> bool:
@@ -123,29 +102,33 @@ def with_marks(cited: CitedText, reasons: Reasons) -> str:
     list is written with a number that no source has; a span that cannot be placed gets no mark.
     """
     cuts: list[tuple[int, int]] = []
-    claims: list[tuple[PlacedSpan, CitedSpan]] = []
-    marks: list[tuple[PlacedSpan, CitedSpan]] = []
+    claims: list[tuple[int, int, CitedSpan]] = []
+    marks: list[tuple[int, CitedSpan]] = []
     for span, place in zip(cited.spans, place_spans(cited), strict=True):
         if not span.sources:
             reasons[NO_SOURCES] += 1
         if place is None:
             reasons[NOT_PLACED] += len(span.sources)
             continue
-        reasons[f"{PLACED}{place.unit}" + ("" if place.certain else ", unverified")] += len(span.sources)
+        start, end, is_mark, unit, certain = place
+        reasons[f"{PLACED}{unit}" + ("" if certain else ", unverified")] += len(span.sources)
         reasons[NO_SOURCE] += span.sources.count(None)
-        (marks if place.is_mark else claims).append((place, span))
-        if place.is_mark:
-            cuts.append((place.start, place.end))
+        if is_mark:
+            marks.append((start, span))
+            cuts.append((start, end))
+        else:
+            claims.append((start, end, span))
     inserts: dict[int, dict[int, None]] = defaultdict(dict)
     merged = _merged(cited.text, cuts)
-    for place, span in marks:
-        group = merged[bisect_right(merged, (place.start, len(cited.text))) - 1]
+    for start, span in marks:
+        group = merged[bisect_right(merged, (start, len(cited.text))) - 1]
         _insert(inserts[_anchor(cited.text, 0, group[0])], span, cited.sources)
-    ends = _sentence_ends(cited.text) if claims else []
-    for place, span in claims:
-        inner = ends[bisect_right(ends, place.start) : bisect_left(ends, place.end)]
-        for end in (*inner, place.end):
-            _insert(inserts[_anchor(cited.text, place.start, end)], span, cited.sources)
+    ends: list[int] = []
+    for sentence in split_sentences(cited.text) if claims else ():
+        ends.append(cited.text.find(sentence, ends[-1] if ends else 0) + len(sentence))
+    for start, end, span in claims:
+        for place_of_mark in (*ends[bisect_right(ends, start) : bisect_left(ends, end)], end):
+            _insert(inserts[_anchor(cited.text, start, place_of_mark)], span, cited.sources)
     return _written(cited.text, merged, inserts, reasons)
 
 
@@ -177,14 +160,6 @@ def _anchor(text: str, start: int, end: int) -> int:
     while closing > least and text[closing - 1] in _CLOSING:
         closing -= 1
     return closing if closing > least and not text[closing - 1].isspace() else place
-
-
-def _sentence_ends(text: str) -> list[int]:
-    ends, place = [], 0
-    for sentence in split_sentences(text):
-        place = text.find(sentence, place) + len(sentence)
-        ends.append(place)
-    return ends
 
 
 def _written(
