@@ -69,15 +69,15 @@ class Replay:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        rows = read_rows(path, _HINT, lone_surrogates=True)
-        self._kept = {_key(_request(row)): _answer(row) for row in rows}
+        self._kept = dict(map(_recorded, read_rows(path, _HINT, lone_surrogates=True)))
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
         """Return the requests, without the optional schema where a request was recorded only without it."""
-        return [request.plain if self._is_plain(request) else request for request in requests]
-
-    def _is_plain(self, request: ChatRequest) -> bool:
-        return request.loose and _key(request) not in self._kept and _key(request.plain) in self._kept
+        kept = self._kept
+        return [
+            each.plain if each.loose and _key(each) not in kept and _key(each.plain) in kept else each
+            for each in requests
+        ]
 
     def note(self) -> str:
         """Return the line "replies from PATH"."""
@@ -110,22 +110,19 @@ def _key(request: ChatRequest) -> bytes:
     return request.key("")
 
 
-def _request(row: DataRow) -> ChatRequest:
+def _recorded(row: DataRow) -> tuple[bytes, Answer]:
+    """Return the key of a recorded request, and its reply or failure."""
     attempt = row.number("attempt") if "attempt" in row.fields else 0
-    request = ChatRequest(row.row("request").fields, row.number("sample"), attempt)
     try:
-        _key(request)
+        key = _key(ChatRequest(row.row("request").fields, row.number("sample"), attempt))
     except ValueError as error:  # a number that is not finite
         raise row.error("request", "an object that JSON can hold") from error
-    return request
-
-
-def _answer(row: DataRow) -> Answer:
     if "failure" in row.fields:
         failure = row.row("failure")
-        return Failure(failure.choice("cause", {str(cause): cause for cause in Cause}), failure.optional_text("detail"))
+        cause = failure.choice("cause", {str(cause): cause for cause in Cause})
+        return key, Failure(cause, failure.optional_text("detail"))
     try:
-        return read_reply(canonical_json(row.row("reply").fields))
+        return key, read_reply(canonical_json(row.row("reply").fields))
     except ValueError as error:
         raise UserError(f"{row.where}: the reply is {error}; record the file again.") from error
 
@@ -309,8 +306,8 @@ def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estim
     with ReplyStore(replies_path(options.replies)) as store:
         listed = list(requests)
         first = next((request for request in listed if request.loose), None)
-        known = None if first is None else _known_form(first, options.server_name, store)
-        return estimate(_in_form(listed, known), options.server_name, store, options.prices)
+        form = None if first is None else _known_form(first, options.server_name, store)
+        return estimate(_in_form(listed, form), options.server_name, store, options.prices)
 
 
 def _in_form(requests: Sequence[ChatRequest], form: ReplyForm | None) -> list[ChatRequest]:
@@ -424,15 +421,14 @@ class _Asker:
         return f"{self.session.note()}{before}"
 
     def _open(self) -> ChatSession | BatchSession:
-        if self.session is not None:
-            return self.session
-        missing = [name for name in ("aiohttp", "httpx2") if importlib.util.find_spec(name) is None]
-        if missing and self._options.batch is None:
-            raise UserError(
-                f"Requests to a chat model need the packages {', '.join(missing)}, which are not installed "
-                f"here: type {install_extra('llm')}."
-            )
-        self.session = open_session(self._options, self._store)
+        if self.session is None:
+            missing = [name for name in ("aiohttp", "httpx2") if importlib.util.find_spec(name) is None]
+            if missing and self._options.batch is None:
+                raise UserError(
+                    f"Requests to a chat model need the packages {', '.join(missing)}, which are not installed "
+                    f"here: type {install_extra('llm')}."
+                )
+            self.session = open_session(self._options, self._store)
         return self.session
 
 
@@ -445,21 +441,19 @@ def why_unread(answers: Sequence[Answer], max_tokens: int, setting: str = "max_t
     answers: the replies and failures. max_tokens: the limit of the requests, which is advised to be raised only if a
     reply reached it. setting: its name for --set.
     """
-    ended = Counter(map(_ended, answers))
-    came = ", ".join(f"{times:,} {name}" for name, times in ended.items())
-    first = next((reply for reply in answers if isinstance(reply, Reply) and reply.content.strip()), None)
-    words = "" if first is None else " ".join(first.content.split())
-    shown = words if len(words) <= 40 else words[:40] + "..."
-    begins = "" if first is None else f"; the first reply begins {shown!r}"
-    higher = f"set max_tokens higher (-s {setting}={2 * max_tokens}), or " if ended[_CUT] else ""
+
+    def ended(answer: Answer) -> str:
+        if isinstance(answer, Failure):
+            return "refused as too long" if answer.cause is Cause.TOO_LONG else "failed"
+        if answer.finish_reason == "length":
+            return _CUT
+        if answer.refusal or answer.finish_reason == "content_filter":
+            return "refused by the model or a filter"
+        return "malformed" if answer.content.strip() else "without a text"
+
+    causes = Counter(map(ended, answers))
+    came = ", ".join(f"{times:,} {name}" for name, times in causes.items())
+    words = next((" ".join(text.split()) for text in reply_texts(answers) if text.strip()), "")
+    begins = f"; the first reply begins {words if len(words) <= 40 else words[:40] + '...'!r}" if words else ""
+    higher = f"set max_tokens higher (-s {setting}={2 * max_tokens}), or " if causes[_CUT] else ""
     return f"{came}{begins}; {higher}ask another model (--model NAME)"
-
-
-def _ended(answer: Answer) -> str:
-    if isinstance(answer, Failure):
-        return "refused as too long" if answer.cause is Cause.TOO_LONG else "failed"
-    if answer.finish_reason == "length":
-        return _CUT
-    if answer.refusal or answer.finish_reason == "content_filter":
-        return "refused by the model or a filter"
-    return "malformed" if answer.content.strip() else "without a text"
