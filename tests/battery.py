@@ -44,6 +44,7 @@ QUICK = "-s interval.resamples=30 -s comparison.permutations=30"
 SHORT = "-s interval.resamples=30"
 CHAT_MODEL = "--model stand-in --base-url CHAT -s chat.concurrency=1 -s chat.price_in=0.5 -s chat.price_out=1.5"
 MODEL = "--model stand-in --base-url CHAT -s concurrency=1 -s price_in=0.5 -s price_out=1.5"
+CHAT_MODEL = MODEL.replace("-s ", "-s chat.")
 OFFLINE = "overlap,rouge,bm25"
 
 # A metric of one's own for the mini corpus and for a slice of real data: scores that depend on the pair's id alone.
@@ -223,10 +224,10 @@ STEPS: dict[str, str] = {
     "rewrite-dry": "cite rewrite ../inputs/answers.jsonl --nli overlap --model stand-in --base-url CHAT --dry-run",
     "meta": "cite meta ../inputs/rated.jsonl --nli overlap,rouge --pipelines alce,aliice,scifi --threshold 0.6 "
     f"--scores ../inputs/theirs.jsonl {QUICK}",
-    "meta-citeeval": f"cite meta ../inputs/rated.jsonl --pipelines citeeval,autoais --nli overlap {MODEL} "
-    f"--record replies.jsonl -s tested=all {QUICK}",
+    "meta-citeeval": f"cite meta ../inputs/rated.jsonl --pipelines citeeval,autoais --nli overlap {CHAT_MODEL} "
+    f"--record replies.jsonl {QUICK}",
     "meta-dry": "cite meta ../inputs/rated.jsonl --pipelines citeeval,scifi --nli overlap -s facts=model "
-    f"{MODEL} --dry-run",
+    f"{CHAT_MODEL} --dry-run",
     "meta-expertqa": f"cite meta ../inputs/expertqa.jsonl --nli overlap --pipelines alce DATA-ONLY {QUICK}",
     "agreement": f"cite agreement ../inputs/readers.csv --labels level=r1,r2,r3 {QUICK}",
     "cite-tables": "cite tables ASQA=../inputs/alce.json,../inputs/worse.json -c aliice --nli rouge --parser small "

@@ -173,7 +173,7 @@ def readers() -> list[Reader]:
         Reader("scholarqa.json", read_answers, ("text",), halves=True),
         Reader("expertqa.jsonl", lambda path: read_answers(path, "expertqa"), halves=True),
         Reader("rated.jsonl", lambda path: read_human_set([path])),
-        Reader("given.jsonl", lambda path: read_score_file(path, rated)),
+        Reader("given.jsonl", lambda path: [read_score_file(path, rated)]),
         Reader("bench.json", read_human, ("edits",)),
         Reader("parses.json", read_parses),
         Reader("recording.jsonl", replies, ("request", "messages"), halves=True),

@@ -12,12 +12,14 @@ from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.agreement import (
     agreement_of,
     both_levels,
+    class_scores,
     comparable_statements,
+    context_counts,
     correlations,
     filled_ratings,
+    macro_f1,
     response_rating,
 )
-from metaeval.citation.human.context_attribution import confusion
 from metaeval.citation.human.rated_statements import HumanStatement
 from metaeval.citation.human.rating_files import read_human, read_statements
 from metaeval.citation.readers.answer_files import gather
@@ -192,20 +194,21 @@ def test_cited_statements_are_forced_to_rest_on_the_passages_as_published():
     judged = ["retrieval", "model", None, "query", "retrieval", None]
     human = [(2, 2, 4), (2, 2, 1), (2, None, None), (4, 1, 3), (2, None, 1), (2, 2, 2)]
     cited = [False, True, True, False, False, False]
+    contexts = [*zip(judged, human, cited, strict=True)]
     # The fifth is a tie and the last has no verdict. Forced: R R R O against R R R O.
-    found = confusion(judged, human, cited)
-    assert (found.counts, found.left_out) == ({("retrieval", "retrieval"): 3, ("other", "other"): 1}, 2)
-    assert (found.score("retrieval").f1, found.score("other").f1, found.macro) == (1.0, 1.0, 1.0)
+    classes, counts, left_out = context_counts(contexts)
+    assert (classes, counts.tolist(), left_out) == (["retrieval", "other"], [[3, 0], [0, 1]], 2)
+    assert (class_scores(counts)["f1"].tolist(), macro_f1(counts)) == ([1.0, 1.0], 1.0)
     # Not forced, the third has no verdict: R O O against R R O; 1/2 x 2 over 3/2 for both.
-    found = confusion(judged, human, cited, forced=False)
-    score = found.score("retrieval")
-    assert (score.precision, score.recall, score.f1, score.statements) == (1.0, 0.5, pytest.approx(2 / 3), 2)
-    assert found.macro == pytest.approx((2 / 3 + 2 / 3) / 2)
+    _, counts, _ = context_counts(contexts, forced=False)
+    scores = {name: column[0] for name, column in class_scores(counts).items()}
+    assert scores == {"precision": 1.0, "recall": 0.5, "f1": pytest.approx(2 / 3)}
+    assert macro_f1(counts) == pytest.approx((2 / 3 + 2 / 3) / 2)
     # Four contexts: the fourth has three different ones. "model" is the judge's alone, with F1 0.
-    found = confusion(judged, human, cited, forced=False, binary=False)
-    assert (found.counts, found.left_out) == ({("retrieval", "retrieval"): 1, ("retrieval", "model"): 1}, 4)
-    assert found.macro == pytest.approx((2 / 3 + 0) / 2)
-    assert confusion([], [], []).macro is None
+    _, counts, left_out = context_counts(contexts, forced=False, binary=False)
+    assert (counts[1].tolist(), counts.sum(), left_out) == ([0, 1, 0, 1], 2, 4)
+    assert macro_f1(counts) == pytest.approx((2 / 3 + 0) / 2)
+    assert np.isnan(macro_f1(context_counts([])[1]))
 
 
 def test_an_annotators_gaps_take_their_own_sum_over_all_statements_or_1():

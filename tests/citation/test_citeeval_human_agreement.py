@@ -11,7 +11,7 @@ from scipy import stats
 from metaeval.citation.citeeval.evaluate_responses import estimates, evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, ResponseJudgement
 from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED
-from metaeval.citation.human.agreement import agreement, alphas, confusion_of
+from metaeval.citation.human.agreement import agreement, alphas, class_scores, context_counts, contexts_of
 from metaeval.citation.human.rating_files import read_human, read_human_set, read_statements
 from metaeval.citation.human.refitting import edited_statements
 from metaeval.citation.measures import group_codes
@@ -173,10 +173,9 @@ def test_responses_without_judgements_are_left_out_and_counted(files, tmp_path):
 def test_contexts_against_most_people(files):
     _, results = results_of(files)
     # Most people say 2 for r1.1, r1.2, r2.2, r3.1, r3.2 (5 of 8), as the judge does; forced, r2.1 counts as well.
-    assert confusion_of(results, files[1], forced=False, binary=True).score("retrieval").f1 == 1.0
-    assert confusion_of(results, files[1], forced=True, binary=True).score("retrieval").precision == pytest.approx(
-        5 / 6
-    )
+    contexts = contexts_of(results, files[1])
+    scores = [class_scores(context_counts(contexts, forced=forced)[1]) for forced in (False, True)]
+    assert (scores[0]["f1"][0], scores[1]["precision"][0]) == (1.0, pytest.approx(5 / 6))
 
 
 @pytest.mark.usefixtures("files")

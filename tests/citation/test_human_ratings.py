@@ -6,25 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.citation.data_model import Answer
 from metaeval.citation.human.rated_statements import (
-    NO_VALUE,
+    SENTENCES,
+    HumanAnswer,
     RatedStatement,
-    SpanValue,
-    Valued,
     align,
-    filled,
-    mean_of,
     rating_of,
-    response_rating,
+    units,
 )
 from metaeval.citation.marks_and_sentences import split, whole
 from metaeval.citation.readers.expertqa import with_marks, write_statements
 
-MISSING = Valued(None, "missing", "failed")
 
-
-def statements(*ends):
-    return [RatedStatement(start, end, "", (1.0,)) for start, end in ends]
+def aligned(ends, spans):
+    """Value and reason of statements, and the number outside, from spans (start, end, value, reason)."""
+    places = units([("a", *place, None, None) for place in ends], SENTENCES)
+    found, outside = align(places, units([("a", *span) for span in spans], SENTENCES))
+    return found.astype(object).where(found.notna(), None).to_numpy().tolist(), outside
 
 
 @pytest.mark.parametrize(
@@ -46,46 +45,39 @@ def test_half_of_the_annotators_or_more_have_to_be_there(ratings, expected):
 
 
 def test_a_response_is_the_mean_of_what_is_rated():
-    assert response_rating([0.5, None, 1.0]) == 0.75
-    assert response_rating([None, None]) is None
-    assert response_rating([None], "full marks") == response_rating([], "full marks") == 1.0
+    def response(*ratings, emptied=False, gaps="left out"):
+        statements = tuple(RatedStatement(0, 1, "", (rating,)) for rating in ratings)
+        return HumanAnswer(Answer("a", "x", ()), statements, emptied).response(gaps)
+
+    assert response(0.5, None, 1.0) == 0.75
+    assert response(None, None) is response(gaps="response") is None
+    assert response(None, gaps="full marks") == response(gaps="full marks") == 1.0
+    assert response(None, emptied=True, gaps="full marks") == 0.0
 
 
 def test_a_span_belongs_to_the_statement_that_holds_most_of_it():
-    found = align(
-        statements((0, 10), (11, 30)),
-        [
-            SpanValue(0, 10, Valued(1.0)),
-            SpanValue(8, 13, Valued(0.0)),  # two characters on either side: the first
-            SpanValue(9, 30, Valued(0.5)),
-            SpanValue(40, 50, Valued(1.0)),  # in none
-            SpanValue(10, 11, Valued(1.0)),  # in the gap
-        ],
-    )
-    assert [one.value for one in found.values] == [0.5, 0.5]
-    assert found.outside == 2
-    assert align([], [SpanValue(0, 1, Valued(1.0))]).outside == 1
+    spans = [
+        (0, 10, 1.0, None),
+        (8, 13, 0.0, None),  # two characters on either side: the first
+        (9, 30, 0.5, None),
+        (40, 50, 1.0, None),  # in none
+        (10, 11, 1.0, None),  # in the gap
+    ]
+    assert aligned([(0, 10), (11, 30)], spans) == ([[0.5, None], [0.5, None]], 2)
+    assert aligned([], [(0, 1, 1.0, None)]) == ([], 1)
 
 
 def test_a_statement_without_a_span_has_no_value_and_one_with_a_missing_verdict_none_either():
-    values = align(
-        statements((0, 10), (10, 20), (20, 30), (30, 40)),
-        [
-            SpanValue(0, 5, Valued(1.0)),
-            SpanValue(5, 10, MISSING),
-            SpanValue(10, 15, NO_VALUE),
-            SpanValue(15, 20, Valued(0.25)),
-            SpanValue(20, 30, NO_VALUE),
-        ],
-    ).values
+    spans = [
+        (0, 5, 1.0, None),
+        (5, 10, None, "failed"),
+        (10, 15, None, None),
+        (15, 20, 0.25, None),
+        (20, 30, None, None),
+    ]
     # A mean of 1 and what is not known is not known; what needs no value changes no mean.
-    assert values == (MISSING, Valued(0.25), NO_VALUE, NO_VALUE)
-
-
-def test_what_has_no_value_takes_its_responses_and_what_is_missing_does_not():
-    assert filled([Valued(0.0), NO_VALUE, MISSING], Valued(0.5)) == [Valued(0.0), Valued(0.5), MISSING]
-    assert filled([NO_VALUE], NO_VALUE) == [NO_VALUE]
-    assert mean_of([]) == NO_VALUE
+    expected = [[None, "failed"], [0.25, None], [None, None], [None, None]]
+    assert aligned([(0, 10), (10, 20), (20, 30), (30, 40)], spans) == (expected, 0)
 
 
 @pytest.mark.parametrize(

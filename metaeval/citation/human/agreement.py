@@ -6,7 +6,8 @@ response's, and correlations are computed over all statements and over all respo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -14,15 +15,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues
-from metaeval.citation.citeeval.options_and_values import RETRIEVAL, CitedScenario, in_scenario
+from metaeval.citation.citeeval.options_and_values import CONTEXTS, RETRIEVAL, CitedScenario, in_scenario
 from metaeval.citation.data_model import Answer, group_of
-from metaeval.citation.human.context_attribution import Confusion, confusion
-from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, rating_of
+from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, known, rating_of
 from metaeval.citation.human.rating_files import match_judgements
 from metaeval.citation.measures import group_codes, interval_by, interval_of, means, replicates
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
-from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
+from metaeval.stats.arrays import Bools, Floats, Ints, codes_of, ratio
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SIGNED
@@ -59,9 +59,9 @@ def response_rating(values: StatementColumn, cited: Sequence[bool], scenario: Ci
     is 0 where a value was masked, and 1 where no statement had one (none of them needs a citation).
     Raises ValueError if the lengths differ.
     """
-    known = [value for value in in_scenario(values, cited, scenario, None) if value is not None]
-    if known:
-        return sum(known) / len(known)
+    kept = [value for value in in_scenario(values, cited, scenario, None) if value is not None]
+    if kept:
+        return sum(kept) / len(kept)
     return 0.0 if any(value is not None for value in values) else 1.0
 
 
@@ -190,16 +190,54 @@ def agreement_of(
     )
 
 
-def confusion_of(results: Sequence[ResponseValues], people: People, forced: bool, binary: bool) -> Confusion:
-    """Return the confusion matrix of the judge's contexts and the annotators'; see `context_attribution.confusion`."""
-    statements = [statement for result in results for statement in result.statements]
-    return confusion(
-        [value.context for value in statements],
-        [judgement.contexts for result in results for judgement in _human(result, people)],
-        [bool(value.statement.citations) for value in statements],
-        forced,
-        binary,
-    )
+Contexts = tuple[str | None, Sequence[int | None], bool]
+"""The judge's context of a statement, those that annotators give it (keys of `CONTEXTS`), and whether it cites."""
+
+
+def contexts_of(results: Sequence[ResponseValues], people: People) -> list[Contexts]:
+    """Return the contexts of all statements of the judged responses, in order."""
+    return [
+        (row.context, judgement.contexts, bool(row.statement.citations))
+        for result in results
+        for row, judgement in zip(result.statements, _human(result, people), strict=True)
+    ]
+
+
+def context_counts(
+    contexts: Sequence[Contexts], forced: bool = True, binary: bool = True
+) -> tuple[list[str], Ints, int]:
+    """Return the classes of contexts, counts of statements, (annotators' class, judge's class), and those left out.
+
+    The annotators' class is that of more than half of those who named one; left out are statements without such a
+    majority, or without the judge's context. forced: on the judge's side, a statement with citations counts as
+    "retrieval", as published. binary: the classes are "retrieval" and "other" instead of the four contexts.
+    """
+    classes = [CONTEXTS[RETRIEVAL], "other"] if binary else [*CONTEXTS.values()]
+    counts, left_out = np.zeros((len(classes), len(classes)), dtype=np.int64), 0
+    for judged, human, cites in contexts:
+        label = CONTEXTS[RETRIEVAL] if forced and cites else judged
+        named = [CONTEXTS[number] for number in human if number is not None]
+        times = Counter(name if name in classes else "other" for name in named)
+        gold = next((name for name, number in times.items() if 2 * number > len(named)), None)
+        if gold is None or label is None:
+            left_out += 1
+        else:
+            counts[classes.index(gold), classes.index(label if label in classes else "other")] += 1
+    return classes, counts, left_out
+
+
+def class_scores(counts: Ints) -> dict[str, Floats]:
+    """Return "precision", "recall" and "f1" of each class of a confusion matrix, (K,) each; NaN where undefined."""
+    hits = np.diag(counts)
+    precision, recall = (ratio(hits, counts.sum(axis=axis)) for axis in (0, 1))
+    f1 = np.where(precision + recall == 0, 0.0, ratio(2 * precision * recall, precision + recall))
+    return {"precision": precision, "recall": recall, "f1": f1}
+
+
+def macro_f1(counts: Ints) -> float:
+    """Return the mean F1 over the classes that occur (NaN without any); 0 for a class that only one side uses."""
+    used = counts.sum(axis=0) + counts.sum(axis=1) > 0
+    return float(np.nan_to_num(class_scores(counts)["f1"][used]).mean()) if used.any() else np.nan
 
 
 def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
@@ -212,65 +250,48 @@ def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
     return match_judgements(result.answer, [value.statement for value in result.statements], judgements)
 
 
-@dataclass(frozen=True, slots=True)
-class SystemCorrelations:
-    """A measure's correlations with human ratings within one system.
+def within_systems(
+    level: Level, resampling: Resampling
+) -> Iterator[tuple[str, str, int, int, dict[CorrelationName, Estimate]]]:
+    """Yield (system, measure, number of rows with a value, number of rows, correlations), system by system.
 
-    rows: number of the system's rows with a value, which are correlated. of: number of all its rows.
+    A system of one group has no intervals.
     """
-
-    system: str
-    measure: str
-    rows: int
-    of: int
-    correlations: Mapping[CorrelationName, Estimate]
-
-
-@dataclass(frozen=True, slots=True)
-class SystemMeans:
-    """Mean human ratings of the systems (people), in the order of `Level.systems`; None without a row.
-
-    measures: by name, the mean values of the systems over rows with a value, and Kendall's tau-b of these means with
-    the mean ratings of the same rows.
-    """
-
-    people: Sequence[float | None]
-    measures: Mapping[str, tuple[Sequence[float | None], Estimate]]
-
-
-def within_systems(level: Level, resampling: Resampling) -> list[SystemCorrelations]:
-    """Return the correlations for each system and measure, system by system; a system of one group has no intervals."""
-    table = []
+    rows = level.ratings.columns
     for system in level.systems:
-        rows = [(number, row) for number, row in enumerate(level.ratings.rows) if row.system == system]
+        of_system = np.flatnonzero([row.system == system for row in rows])
         for measure, values in level.values.items():
-            pairs = [(row, value) for number, row in rows if (value := values[number].value) is not None]
-            gold = np.array([row.gold for row, _ in pairs], dtype=np.float64)
-            score = np.array([value for _, value in pairs], dtype=np.float64)
-            within = correlations(score, gold, codes_of([row.group for row, _ in pairs]), resampling)
-            table.append(SystemCorrelations(system, measure, len(pairs), len(rows), within))
-    return table
+            score = values["value"].to_numpy()
+            kept = of_system[~np.isnan(score[of_system])]
+            group = codes_of([rows[row].group for row in kept.tolist()])
+            within = correlations(score[kept], rows.gold[kept], group, resampling)
+            yield system, measure, kept.size, of_system.size, within
 
 
-def over_systems(level: Level, resampling: Resampling) -> SystemMeans:
-    """Return means of systems, and Kendall's tau-b of each measure's with the ratings'; no interval from one group."""
-    rows = level.ratings.rows
+def over_systems(
+    level: Level, resampling: Resampling
+) -> tuple[list[float | None], dict[str, tuple[list[float | None], Estimate]]]:
+    """Return people's mean ratings of the systems, and by measure its means, with Kendall's tau-b of both.
+
+    Means are in the order of `Level.systems`, None without a row; a measure's are over rows with a value, and tau-b is
+    that with the mean ratings of the same rows, without an interval from one group.
+    """
+    rows = level.ratings.columns
     group, n_groups = codes_of([row.group for row in rows]), len({row.group for row in rows})
     draws = bootstrap(n_groups, resampling.n if n_groups > 1 else 0, resampling.seed)
     system_rows = [np.flatnonzero([row.system == system for row in rows]) for system in level.systems]
 
-    def mean_values(values: Sequence[float | None]) -> Floats:
-        """Return the means of the systems under each weighting, (systems, R)."""
-        system_means = [replicates(means(values), numbers, group, draws) for numbers in system_rows]
-        return np.array(system_means, dtype=np.float64).reshape(len(system_rows), draws.n)
+    def mean_values(values: Floats) -> Floats:
+        """Return the means of the systems under each weighting, (systems, R). values: (n,), NaN where there is none."""
+        mean = means([*map(known, values.tolist())])
+        return np.array([replicates(mean, numbers, group, draws) for numbers in system_rows], dtype=np.float64)
 
     measures = {}
-    for measure, column in level.values.items():
-        pairs = list(zip(column, rows, strict=True))
-        ours = mean_values([value.value for value in column])
-        theirs = mean_values([None if value.value is None else row.gold for value, row in pairs])
+    for measure, found in level.values.items():
+        score = found["value"].to_numpy()
+        ours, theirs = mean_values(score), mean_values(np.where(np.isnan(score), np.nan, rows.gold))
         measures[measure] = _first(ours), interval_of(rank_agreement(ours, theirs)[0], resampling.level)
-    return SystemMeans(_first(mean_values([row.gold for row in rows])), measures)
+    return _first(mean_values(rows.gold)), measures
 
 
 def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Estimate, int]]:
@@ -297,7 +318,7 @@ def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Estimate,
             "ratings of responses": np.stack([response for _, response in filled]),
         }
         for name, column in units.items():
-            alpha = Estimate(_known(krippendorff_alpha(column, "interval")))
+            alpha = Estimate(known(krippendorff_alpha(column, "interval")))
             table[f"{name}, interval, gaps filled as published"] = alpha, len(column)
         contexts = np.array([judgement.contexts for judgement in judgements], dtype=np.float64)
         contexts = contexts.reshape(len(judgements), ANNOTATORS)
@@ -322,8 +343,4 @@ def _alpha(
 
 
 def _first(values: Floats) -> list[float | None]:
-    return [_known(value) for value in values[:, 0].tolist()]
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else value
+    return [known(value) for value in values[:, 0].tolist()]

@@ -1,4 +1,9 @@
-"""Human ratings of the statements of answers, and the values of measures aligned with the same statements."""
+"""Human ratings of the statements of answers, and measures' values joined with them.
+
+Values and ratings are data frames. A unit (a statement, a sentence, an answer) has a `value`, the `worst` and the
+`best` that it can be, and the `reason` why a verdict is missing. Without a value and a reason, the measure does not
+score it; with both, the value leaves out parts that lack a verdict; without worst and best, its range is not known.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +11,23 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.errors import UserError
-from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.contract import Status
 
-Nothing = Literal["left out", "full marks"]
-"""Value of a response without a statement that has a value: none, or 1 as CiteEval publishes."""
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+Gaps = Literal["left out", "response", "full marks"]
+"""What a statement without a value takes, on either side: nothing; its response's value; or this, and a response
+without any has 1, as CiteEval publishes (people's is 0 where the scenario "cited" masks all of its ratings)."""
 
 ANNOTATORS = 3
 """Number of annotators in CiteBench."""
@@ -56,6 +67,10 @@ class RatedStatement:
         """The mean of the known ratings; None where half of the annotators or more gave none (see `rating_of`)."""
         return rating_of(self.ratings)
 
+    def shared(self, start: int, end: int) -> int:
+        """Return how many characters of the text from `start` to `end` the statement holds; below 1 for none."""
+        return min(end, self.end) - max(start, self.start)
+
 
 @dataclass(frozen=True)
 class HumanAnswer:
@@ -73,9 +88,10 @@ class HumanAnswer:
         """One rating for each statement."""
         return [statement.rating for statement in self.statements]
 
-    def response(self, nothing_rated: Nothing) -> float | None:
-        """Return the answer's rating by `response_rating`; with "full marks", 0 for an answer that is `emptied`."""
-        return 0.0 if self.emptied and nothing_rated == "full marks" else response_rating(self.ratings, nothing_rated)
+    def response(self, gaps: Gaps = "left out") -> float | None:
+        """Return the mean over the rated statements; without any, None or 1 (0 if `emptied`), as `gaps` says."""
+        mean = _mean([rating for rating in self.ratings if rating is not None])
+        return float(not self.emptied) if mean is None and gaps == "full marks" else mean
 
 
 @dataclass(frozen=True)
@@ -95,32 +111,18 @@ class HumanSet:
         """The largest number of annotators of a statement."""
         return max((len(statement.ratings) for answer in self.answers for statement in answer.statements), default=0)
 
-
-@dataclass(frozen=True)
-class MetaOptions:
-    """Options for comparing the values of pipelines with human ratings, and for how pipelines read answers."""
-
-    none: Literal["left out", "response"] = "left out"
-    """Value of a statement to which one side gives none: left out, or its response's (CiteEval's rule); a missing
-    verdict is always left out."""
-    unrated: Nothing = "left out"
-    """Value of a response none of whose statements has one: left out, or full marks (people's is 0 where the scenario
-    of cited statements masks ratings and leaves none)."""
-    tested: Literal["headline", "all"] = "headline"
-    """Measures that are tested against each other: each pipeline's headline measure, or all."""
-    profile: str = "paper"
-    """Profile of the pipelines, as in 'cite alce' and 'cite aliice'."""
-    parser: str = "small"
-    """Parser of the sentences, as in 'cite aliice'."""
-    splitter: Literal["auto", "nltk", "rules"] = "auto"
-    """Sentence splitter."""
-    premise: Literal["joint", "chunks"] = "joint"
-    """How a group's passages are read: as one text (joint), or by their best chunk (chunks)."""
-
     @property
-    def rules(self) -> dict[str, str]:
-        """The values of the options none and unrated, by name, for signatures."""
-        return {"none": self.none, "unrated": self.unrated}
+    def frame(self) -> DataFrame:
+        """The statements, one a row: answer, number (from 1), start, end, text, rating (NaN: none)."""
+        from pandas import DataFrame
+
+        rows = [
+            (rated.answer.id, number, each.start, each.end, each.text, each.rating)
+            for rated in self.answers
+            for number, each in enumerate(rated.statements, start=1)
+        ]
+        frame = DataFrame(rows, columns=["answer", "number", "start", "end", "text", "rating"])
+        return frame.astype({"rating": "float64"})
 
 
 def cited_alone(human: HumanSet) -> HumanSet:
@@ -152,138 +154,70 @@ def rating_of(ratings: Sequence[float | None]) -> float | None:
     return _mean(known) if 2 * len(known) > len(ratings) else None
 
 
-def response_rating(ratings: Sequence[float | None], nothing_rated: Nothing = "left out") -> float | None:
-    """Return a response's rating: the mean over its rated statements; `nothing_rated` decides where none is rated."""
-    mean = _mean([rating for rating in ratings if rating is not None])
-    return 1.0 if mean is None and nothing_rated == "full marks" else mean
+class Values(NamedTuple):
+    """A measure's values of sentences (columns answer, start, end, value, reason) and of answers.
 
-
-AnswerBounds = tuple[float, float]
-"""The lowest and the highest possible value of an answer that lacks verdicts."""
-
-ValueState = Literal["valued", "no value", "missing"]
-"""valued; no value: the pipeline does not score such a span; missing: a verdict is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Valued:
-    """A value (in [0, 1]; from a score file, any number), or why there is none (`state`).
-
-    reason: why a verdict is missing, as its judge reported. in_part: whether the value leaves out parts without a
-    verdict. ends: an answer's bounds where a verdict is missing and they are known, else None.
+    answers: columns value, worst, best, reason; the index is the answers' ids. An answer without a row has no value.
     """
 
-    value: float | None
-    state: ValueState = "valued"
-    reason: str = ""
-    in_part: bool = False
-    ends: AnswerBounds | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether a verdict is missing."""
-        return self.in_part or self.state == "missing"
+    sentences: DataFrame
+    answers: DataFrame
 
 
-NO_VALUE = Valued(None, "no value")
+SENTENCES = ("answer", "start", "end", "value", "reason")
+ANSWERS = ("answer", "value", "worst", "best", "reason")
 
 
-@dataclass(frozen=True, slots=True)
-class SpanValue:
-    """A pipeline's value of one span; start, end: offsets in the answer."""
+def units(rows: Sequence[tuple[Any, ...]], columns: Sequence[str]) -> DataFrame:
+    """Return rows of units as a frame of these columns; None is NaN in columns of numbers."""
+    from pandas import DataFrame
 
-    start: int
-    end: int
-    value: Valued
-
-
-@dataclass(frozen=True)
-class Aligned:
-    """The values of an answer's statements, in order. outside: number of spans without an overlapping statement."""
-
-    values: tuple[Valued, ...]
-    outside: int
+    frame = DataFrame(list(rows), columns=list(columns))
+    numbers = frame.columns.intersection(["value", "worst", "best"])
+    return frame.astype(dict.fromkeys(numbers, "float64") | {"reason": "object"})
 
 
-def align(statements: Sequence[RatedStatement], spans: Sequence[SpanValue]) -> Aligned:
-    """Return the values of an answer's statements from the values of spans of its text.
+def means(frame: DataFrame, by: Sequence[str], in_part: bool = False) -> DataFrame:
+    """Return value and reason of each group of units: the mean of the known values, and the first reason.
 
-    A span belongs to the statement that holds most of its characters (the first of equals); a span outside all
-    statements is only counted. A statement's value is `mean_of` the values of its spans.
+    by: the columns that name the group. A group that lacks a verdict has no value, unless values `in_part` are wanted.
     """
-    span_values: list[list[Valued]] = [[] for _ in statements]
-    outside = 0
-    for span in spans:
-        shared = [min(span.end, statement.end) - max(span.start, statement.start) for statement in statements]
-        most = max(shared, default=0)
-        if most <= 0:
-            outside += 1
-        else:
-            span_values[shared.index(most)].append(span.value)
-    return Aligned(tuple(map(mean_of, span_values)), outside)
+    found = frame.groupby(list(by), sort=False)[["value", "reason"]].agg({"value": "mean", "reason": "first"})
+    return found if in_part else found.assign(value=found["value"].where(found["reason"].isna()))
 
 
-def mean_of(values: Sequence[Valued]) -> Valued:
-    """Return the mean of the known values; the first missing one where any is missing; `NO_VALUE` if none is known."""
-    lost = next((value for value in values if value.state == "missing"), None)
-    if lost is not None:
-        return lost
-    mean = _mean([value.value for value in values if value.value is not None])
-    return NO_VALUE if mean is None else Valued(mean)
+def align(statements: DataFrame, spans: DataFrame) -> tuple[DataFrame, int]:
+    """Return value and reason of each statement from those of spans, and the number of spans outside all statements.
 
-
-def mean_in_part(values: Sequence[Valued]) -> Valued:
-    """Return the mean of the known values, `in_part` if one is missing; without any, the missing one or `NO_VALUE`."""
-    mean = _mean([value.value for value in values if value.value is not None])
-    lost = next((value for value in values if value.state == "missing"), NO_VALUE)
-    return lost if mean is None else Valued(mean, in_part=lost.state == "missing")
-
-
-def filled(values: Sequence[Valued], response: Valued) -> list[Valued]:
-    """Return the statements' values, with the response's value for those without one; missing values stay missing."""
-    return [value if value.state != "no value" else response for value in values]
-
-
-@dataclass(frozen=True, eq=False)
-class AnswerValues:
-    """One measure's values of some answers, by answer id.
-
-    spans: the values of sentences; empty for a measure that does not score sentences. wholes: the values of whole
-    answers; an answer without an entry has no value.
+    statements, spans: with columns answer, start, end. A span belongs to the statement that holds most of its
+    characters, the first of equals. A statement's value is that of `means` over its spans.
     """
-
-    spans: Mapping[str, Sequence[SpanValue]]
-    wholes: Mapping[str, Valued]
+    spans, places = spans.reset_index(drop=True), statements[["answer", "start", "end"]]
+    pairs = spans.rename_axis("span").reset_index()
+    pairs = pairs.merge(places.rename_axis("statement").reset_index(), on="answer", suffixes=("", "_of"))
+    shared = pairs[["end", "end_of"]].min(axis=1) - pairs[["start", "start_of"]].max(axis=1)
+    held = pairs.assign(shared=shared)[shared > 0].sort_values("shared", ascending=False, kind="stable")
+    held = held.drop_duplicates("span").sort_values("span")
+    return means(held, ["statement"]).reindex(statements.index), len(spans) - len(held)
 
 
 FROM_FILE = "scores:"
 """Prefix of the names of measures that are scores from a file; these scores are not rounded."""
 
-_DIGITS = 12
+DIGITS = 12
 """Decimals of ratings and pipelines' values. They are means of few numbers, and equal means that were summed in another
 order differ in the sixteenth decimal: without rounding, one would rank above the other."""
 
 RatedUnit = Literal["statements", "responses"]
-Alignment = Mapping[str, Mapping[str, Aligned]]
-"""Aligned values by measure and answer id."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """The rated rows of one level (statements or responses). values: one for each row, by measure."""
+    """The rated rows of one level. values: by measure, a frame with columns value, worst, best, reason of the rows."""
 
     unit: RatedUnit
     ratings: Ratings
-    values: Mapping[str, Sequence[Valued]]
-
-    @property
-    def open(self) -> dict[str, dict[str, Valued]]:
-        """The values that lack a verdict, by measure and response id; empty at the level of statements."""
-        by_measure = {
-            measure: {row.id: value for row, value in zip(self.ratings.rows, values, strict=True) if value.is_open}
-            for measure, values in self.values.items()
-        }
-        return {measure: values for measure, values in by_measure.items() if values and self.unit == "responses"}
+    values: Mapping[str, DataFrame]
 
     @property
     def systems(self) -> list[str]:
@@ -291,144 +225,111 @@ class Level:
         names = {row.system for row in self.ratings.rows}
         return sorted(names) if all(names) else []
 
-    def mean_ends(self, measure: str) -> tuple[float | None, float | None, float | None]:
+    def mean_ends(self, measure: str) -> tuple[float, float, float]:
         """Return (mean, low, high): a measure's mean over the rows with a value, and the bounds of that over all rows.
 
-        Missing verdicts decide between low and high, which are None for statements and where the bounds of a row are
+        Missing verdicts decide between low and high, which are NaN for statements and where the bounds of a row are
         not known. Rows that the pipeline does not score are left out.
         """
-        values = self.values[measure]
-        mean = _mean([value.value for value in values if value.value is not None])
-        settled = [value.value for value in values if value.value is not None and not value.is_open]
-        ends = [value.ends for value in values if value.is_open]
-        known = [pair for pair in ends if pair is not None]
-        if self.unit == "statements" or len(known) < len(ends):
-            return mean, None, None
-        return mean, _mean([*settled, *(least for least, _ in known)]), _mean([*settled, *(most for _, most in known)])
+        found, is_open = self.values[measure], self.values[measure]["reason"].notna()
+        known = self.unit == "responses" and found.loc[is_open, ["worst", "best"]].notna().all(axis=None)
+        ends = [found[end].where(is_open, found["value"]).mean() if known else np.nan for end in ("worst", "best")]
+        return (float(found["value"].mean()), *map(float, ends))  # type: ignore[return-value]
+
+    def statuses(self, measure: str) -> list[Status]:
+        """Return why each row has no score: nothing to score, the reason of its missing verdict, or absent."""
+        found = self.values[measure].assign(reason=self.values[measure]["reason"].fillna(Status.NOTHING_TO_SCORE))
+        reasons = found["reason"].where(found["value"].isna(), Status.OK)
+        return [Status(reason) if reason in {*Status} else Status.ABSENT for reason in reasons]
 
     def lines(self) -> str:
         """Return ratings and scores as the text of a JSONL file, in the format of `metaeval.corpus.loaders.ratings`."""
+        scores = {name: found["value"].tolist() for name, found in self.values.items()}
         lines = []
-        for row in self.ratings.rows:
+        for number, row in enumerate(self.ratings.rows):
             fields: dict[str, object] = {"id": row.id, "group": row.group, "gold": row.gold}
             fields |= {name: value for name, value in (("system", row.system), ("text", row.text)) if value}
-            fields["scores"] = {metric: scores.get(row.id) for metric, scores in self.ratings.scores.items()}
+            fields["scores"] = {name: known(column[number]) for name, column in scores.items()}
             lines.append(json.dumps(fields, allow_nan=False) + "\n")
         return "".join(lines)
 
 
-def score_of(value: Valued) -> PairScore:
-    """Return a value as a row's score; None with a status: nothing to score, the value's reason, or absent."""
-    if value.value is not None:
-        return PairScore(value.value)
-    if value.state == "no value":
-        return PairScore(None, Status.NOTHING_TO_SCORE)
-    known = value.reason in {str(status) for status in Status} and value.reason != Status.OK
-    return PairScore(None, Status(value.reason) if known else Status.ABSENT)
-
-
-def alignment(human: HumanSet, measures: Mapping[str, AnswerValues]) -> Alignment:
-    """Return the values of each measure that scores sentences (others are left out), aligned with the statements."""
-    return {
-        name: {rated.answer.id: align(rated.statements, spans.get(rated.answer.id, ())) for rated in human.answers}
-        for name, spans in ((name, measure.spans) for name, measure in measures.items())
-        if spans
-    }
+Aligned = Mapping[str, "tuple[DataFrame, int]"]
+"""What `align` returns of each measure that scores sentences."""
 
 
 def rated_levels(
-    name: str, human: HumanSet, measures: Mapping[str, AnswerValues], options: MetaOptions
-) -> tuple[Alignment, list[Level], list[tuple[str, str]]]:
+    name: str, human: HumanSet, measures: Mapping[str, Values], gaps: Gaps
+) -> tuple[Aligned, list[Level], list[tuple[str, str]]]:
     """Return aligned values, the usable levels (statements first), and (level, reason) for each level left out.
 
     name: of the data. A level needs ratings and, if there are measures, values. Raises `UserError` if none is usable.
     """
-    aligned = alignment(human, measures)
+    aligned = {key: align(human.frame, each.sentences) for key, each in measures.items() if len(each.sentences)}
     levels: list[Level] = []
     left_out: list[tuple[str, str]] = []
-    for unit, level_of in (("statements", statement_level), ("responses", response_level)):
+    units_: tuple[RatedUnit, ...] = ("statements", "responses")
+    for unit in units_:
         try:
-            level = level_of(name, human, measures, aligned, options)
+            if unit == "statements" and measures and not aligned:
+                raise UserError("no measure has values of single sentences.")
+            levels.append(rated_level(unit, name, human, measures, aligned, gaps))
         except UserError as error:
             left_out.append((unit, str(error)))
-            continue
-        if level.values or not measures:
-            levels.append(level)
-        else:
-            left_out.append((unit, "no measure has values of single sentences."))
     if not levels:
         raise UserError(left_out[0][1])
     return aligned, levels, left_out
 
 
-def statement_level(
-    name: str, human: HumanSet, measures: Mapping[str, AnswerValues], aligned: Alignment, options: MetaOptions
+def rated_level(
+    unit: RatedUnit, name: str, human: HumanSet, measures: Mapping[str, Values], aligned: Aligned, gaps: Gaps
 ) -> Level:
-    """Return the level of statements, with a row for each that has a rating. name: the data. aligned: by `alignment`.
+    """Return a level, with a row for each statement or response that has a rating, or takes one (`gaps`)."""
+    from pandas import DataFrame
 
-    With the option `none=response`, a statement without a rating has that of its response.
-    """
-    rows: list[Rating] = []
-    values: dict[str, list[Valued]] = {measure: [] for measure in aligned}
-    dropped = Counter(human.dropped)
-    for rated in human.answers:
-        whole = rated.response(options.unrated)
-        golds = [whole if rating is None and options.none == "response" else rating for rating in rated.ratings]
-        kept = [(number, gold) for number, gold in enumerate(golds) if gold is not None]
-        dropped["statements without a rating"] += len(golds) - len(kept)
-        rows += [_row(rated, gold, f"#{number + 1}", rated.statements[number].text) for number, gold in kept]
-        for measure, places in aligned.items():
-            statement_values: Sequence[Valued] = places[rated.answer.id].values
-            if options.none == "response":
-                response = measures[measure].wholes.get(rated.answer.id, NO_VALUE)
-                statement_values = filled(statement_values, _full(response, options))
-            values[measure].extend(statement_values[number] for number, _ in kept)
-    return _level("statements", name, rows, values, dropped)
-
-
-def response_level(
-    name: str, human: HumanSet, measures: Mapping[str, AnswerValues], aligned: Alignment, options: MetaOptions
-) -> Level:
-    """Return the level of responses, with a row for each that has a rating (`HumanAnswer.response`). name: the data."""
-    rows: list[Rating] = []
-    values: dict[str, list[Valued]] = {
-        measure: []
-        for measure, scored in measures.items()
-        if measure in aligned or any(whole.state != "no value" for whole in scored.wholes.values())
-    }
-    dropped = Counter(human.dropped)
-    for rated in human.answers:
-        gold = rated.response(options.unrated)
-        if gold is None:
-            dropped["responses none of whose statements has a rating"] += 1
-            continue
-        rows.append(_row(rated, gold, "", rated.answer.text))
-        for measure, column in values.items():
-            column.append(_full(measures[measure].wholes.get(rated.answer.id, NO_VALUE), options))
-    return _level("responses", name, rows, values, dropped)
+    by_id = {rated.answer.id: rated.answer for rated in human.answers}
+    rows = DataFrame(
+        [(rated.answer.id, rated.answer.id, rated.answer.text, rated.response(gaps)) for rated in human.answers],
+        columns=["answer", "id", "text", "rating"],
+    ).astype({"rating": "float64"})
+    found = {key: each.answers.reindex(rows["answer"]).reset_index(drop=True) for key, each in measures.items()}
+    if gaps == "full marks":
+        for each in found.values():
+            each.loc[~_scored(each), ["value", "worst", "best"]] = 1.0
+    if unit == "statements":
+        wholes, responses, rows = found, rows, human.frame
+        rows["id"] = rows["answer"] + "#" + rows["number"].astype(str)
+        found = {key: each for key, (each, _) in aligned.items()}
+        if gaps != "left out":
+            at = rows["answer"].map(dict(zip(responses["answer"], responses.index, strict=True)))
+            rows["rating"] = rows["rating"].fillna(responses["rating"].reindex(at).set_axis(rows.index))
+            taken = {key: wholes[key].reindex(at).set_axis(rows.index) for key in found}
+            found = {key: each.where(_scored(each), taken[key][each.columns]) for key, each in found.items()}
+    else:
+        found = {key: each for key, each in found.items() if key in aligned or _scored(measures[key].answers).any()}
+    kept = rows["rating"].notna()
+    lacks = "statements without a rating" if unit == "statements" else "responses none of whose statements has a rating"
+    dropped = Counter(human.dropped) + Counter({lacks: int((~kept).sum())})
+    ratings = [
+        Rating(row.id, group_of(by_id[row.answer]), round(row.rating, DIGITS), by_id[row.answer].system, text=row.text)
+        for row in rows[kept].itertuples()
+    ]
+    values = {}
+    for key, each in found.items():
+        values[key] = each[kept].reset_index(drop=True).reindex(columns=ANSWERS[1:])
+        if not key.startswith(FROM_FILE):
+            values[key]["value"] = values[key]["value"].round(DIGITS)
+    return Level(unit, Ratings(name, tuple(ratings), {}, dropped), values)
 
 
-def _row(rated: HumanAnswer, gold: float, place: str, text: str) -> Rating:
-    answer = rated.answer
-    return Rating(f"{answer.id}{place}", group_of(answer), round(gold, _DIGITS), answer.system, text=text)
+def known(value: float) -> float | None:
+    """Return a number, None where it is missing (NaN)."""
+    return None if np.isnan(value) else float(value)
 
 
-def _full(whole: Valued, options: MetaOptions) -> Valued:
-    """Return the value of an answer; with `unrated=full marks`, 1 for an answer that the pipeline does not score."""
-    return Valued(1.0) if whole.state == "no value" and options.unrated == "full marks" else whole
-
-
-def _level(
-    unit: RatedUnit, name: str, rows: Sequence[Rating], values: Mapping[str, Sequence[Valued]], dropped: Counter[str]
-) -> Level:
-    kept = {key: column if key.startswith(FROM_FILE) else [*map(_rounded, column)] for key, column in values.items()}
-    ids = [row.id for row in rows]
-    scores = {key: dict(zip(ids, (value.value for value in column), strict=True)) for key, column in kept.items()}
-    return Level(unit, Ratings(name, tuple(rows), scores, +dropped), kept)
-
-
-def _rounded(value: Valued) -> Valued:
-    return value if value.value is None else replace(value, value=round(value.value, _DIGITS))
+def _scored(found: DataFrame) -> Series[bool]:
+    """Return which units the measure scores: those with a value, or whose verdict is missing."""
+    return found["value"].notna() | found["reason"].notna()
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -17,20 +17,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metaeval.citation.citeeval.options_and_values import CONTEXTS
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer, check_ids, writable
 from metaeval.citation.human import rated_statements
 from metaeval.citation.human.rated_statements import (
-    AnswerValues,
+    SENTENCES,
     HumanAnswer,
     HumanSet,
     HumanStatement,
     RatedStatement,
-    SpanValue,
-    Valued,
+    units,
 )
 from metaeval.citation.readers.answer_files import form_of, named_files
 from metaeval.citation.readers.answers_jsonl import read_own
@@ -39,6 +38,9 @@ from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged
 from metaeval.corpus.data_rows import DataRow, read_rows, strip_marks
 from metaeval.errors import UserError, unknown
 from metaeval.parsing import read_object
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 FORMS = ("expertqa", "citebench", "jsonl")
 _TELLING: Mapping[str, tuple[str, ...]] = {
@@ -175,21 +177,21 @@ def _is_share(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, AnswerValues]:
-    """Read a score file, one JSON object per line, into values by measure. answers: the rated answers by id.
+def read_score_file(path: Path, answers: Mapping[str, Answer]) -> DataFrame:
+    """Read a score file, one JSON object per line, into rows: measure, answer, start, end, value, reason.
 
         {"answer": "a1", "start": 0, "end": 20, "value": 0.73}
         {"answer": "a1", "value": 0.5}
 
-    start, end: offsets of a sentence in the answer's text; without them the score is the whole answer's. value: any
-    number, of which higher means better supported; null where it is missing. measure: name of the score, for a file
-    with several; by default the file's name. The statements of `cite citeeval` (per-statements.jsonl) are read too: a
-    score for each of their measures and baselines.
+    answers: the rated answers by id. start, end: offsets of a sentence in the answer's text; without them the score is
+    the whole answer's. value: any number, of which higher means better supported; null where it is missing. measure:
+    name of the score, for a file with several; by default the file's name. The statements of `cite citeeval`
+    (per-statements.jsonl) are read too: a score for each of their measures and baselines.
 
     Raises `UserError`, with the line and the field, for a line that breaks the format and for unknown answers.
     """
-    spans: dict[str, dict[str, list[SpanValue]]] = {}
-    wholes: dict[str, dict[str, Valued]] = {}
+    rows: list[tuple[Any, ...]] = []
+    wholes: set[tuple[str, str]] = set()
     for row in _of_statements(read_rows(path, "name a file of scores, one JSON object per line")):
         row.only(("answer", "start", "end", "value", "measure"))
         answer_id, value = row.identifier("answer"), _value(row)
@@ -200,22 +202,22 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> dict[str, Answ
                 f"{example!r}."
             )
         measure = row.optional_text("measure") or path.name.split(".")[0]
-        measure_spans, measure_wholes = spans.setdefault(measure, {}), wholes.setdefault(measure, {})
-        if "start" not in row.fields and "end" not in row.fields:
-            if answer_id in measure_wholes:
-                raise UserError(f"{row.where}: the answer {answer_id!r} has two scores; keep one of them.")
-            measure_wholes[answer_id] = value
-            continue
-        start, end = row.number("start"), row.number("end")
-        if not 0 <= start < end <= len(answers[answer_id].text):
-            raise UserError(
-                f"{row.where}: the sentence goes from {start} to {end}; allowed: offsets from 0 to "
-                f"{len(answers[answer_id].text)}, the length of answer {answer_id!r}."
-            )
-        measure_spans.setdefault(answer_id, []).append(SpanValue(start, end, value))
-    if not spans:
+        start = end = None
+        if "start" in row.fields or "end" in row.fields:
+            start, end = row.number("start"), row.number("end")
+            if not 0 <= start < end <= len(answers[answer_id].text):
+                raise UserError(
+                    f"{row.where}: the sentence goes from {start} to {end}; allowed: offsets from 0 to "
+                    f"{len(answers[answer_id].text)}, the length of answer {answer_id!r}."
+                )
+        elif (measure, answer_id) in wholes:
+            raise UserError(f"{row.where}: the answer {answer_id!r} has two scores; keep one of them.")
+        else:
+            wholes.add((measure, answer_id))
+        rows.append((measure, answer_id, start, end, value, "absent" if value is None else None))
+    if not rows:
         raise UserError(f"The score file {path} holds no scores: give a file with at least one.")
-    return {measure: AnswerValues(spans[measure], wholes[measure]) for measure in spans}
+    return units(rows, ("measure", *SENTENCES))
 
 
 _OF_CITEEVAL = ("auto", "rating", "edit_distance")
@@ -240,15 +242,15 @@ def _of_statements(rows: Iterable[DataRow]) -> Iterator[DataRow]:
                 yield DataRow(row.where, {**place, "value": value, "measure": name})
 
 
-def _value(row: DataRow) -> Valued:
+def _value(row: DataRow) -> float | None:
     if "value" not in row.fields:
         row.number("value")  # raises the error for a missing field
     value = row.fields["value"]
     if value is None:
-        return Valued(None, "missing", "absent")
+        return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise row.error("value", "a finite number, or null where it is missing")
-    return Valued(float(value))
+    return float(value)
 
 
 _CONTEXT_NUMBERS: Mapping[Any, int] = {

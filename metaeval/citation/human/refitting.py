@@ -13,7 +13,7 @@ import numpy as np
 from metaeval.citation.citeeval import citation_edits
 from metaeval.citation.citeeval.evaluate_responses import ResponseValues
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
-from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement, SpanValue, Valued, align
+from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
 from metaeval.citation.measures import interval_by, means, replicates
 from metaeval.display_text import count
 from metaeval.errors import UserError
@@ -89,9 +89,9 @@ def edited_statements(
             citations = judged.statement.citations
             if not citations:
                 continue
-            span = SpanValue(judged.statement.start, judged.statement.end, Valued(1.0))
-            pairs = zip(human.statements, align(human.statements, [span]).values, strict=True)
-            rating = next((rated.rating for rated, value in pairs if value.value is not None), None)
+            here = judged.statement.start, judged.statement.end
+            held = max(human.statements, key=lambda rated: rated.shared(*here), default=None)
+            rating = held.rating if held is not None and held.shared(*here) > 0 else None
             if judged.edits is None:
                 left_out["not edited by the judge"] += 1
             elif options.bad_edits == "unscored" and citation_edits.edit_problems(citations, judged.edits, numbers):

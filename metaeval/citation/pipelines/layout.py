@@ -1,7 +1,4 @@
-"""Tables of citation scores (systems by measures, in blocks by backend), and tables of any named lines.
-
-The second half shortens a protocol's result for the terminal: few rows, with sentences on controls and tests.
-"""
+"""Tables of citation scores (systems by measures, in blocks by backend), and tables of any named lines."""
 
 from __future__ import annotations
 
@@ -9,35 +6,25 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from metaeval.report.ranking_measures import above, control_tests, differs
-from metaeval.report.result import Column, Comparison, Result
-from metaeval.report.result_tables import cell, lay_out, rank
+from metaeval.report.result import Column
+from metaeval.report.result_tables import cell, rank
 from metaeval.report.table import (
     Block,
     Cell,
     ColumnGroup,
-    Note,
     Rank,
     Record,
     Table,
     TableLine,
     TableRow,
-    grouped,
     plain,
 )
-from metaeval.report.table_notes import settings, significance_note
 
 IntervalEnds = tuple[float | None, float | None, float | None]
 """A value and the lower and upper end of its interval; None where undefined."""
 
 _RANKED = ("recall", "precision", "f1")
 """Keys of the headline measures, whose best values are marked."""
-
-_KEPT = ("perfect metric",)
-"""Labels of the notes of a result that are printed; the others are in the files, or common to all tables."""
-
-_YARDSTICKS = ("constant", "oracle", "inverted oracle")
-"""Controls that brief tables leave out, since their correlations are known in advance."""
 
 
 @dataclass(frozen=True)
@@ -125,80 +112,3 @@ def grid_of(blocks: Sequence[Block], stub: str, headings: Sequence[str], groups:
     ranked = any(cell.rank for block in blocks for line in block.lines for cell in line.cells)
     legend = "Bold: highest value of the block; underlined: second highest." if ranked else ""
     return Table(headings=tuple(headings), blocks=tuple(blocks), legend=legend, stub=stub, groups=groups)
-
-
-def brief_grid(result: Result, names: Collection[str], columns: Collection[str]) -> Table:
-    """Return a result's table with the measures `names` and these columns (all columns if it has none of them)."""
-    shown = [column for column in result.columns if column.key in columns] or result.columns
-    few = few_rows(result.model_copy(update={"columns": shown}), names)
-    notes = (above_controls(few), differences(few))
-    grid = lay_out(unmarked(few))
-    kept = (note for note in grid.footer if note.label in _KEPT)
-    return replace(grid, footer=(*kept, *(note for note in notes if note.text or note.items)))
-
-
-def few_rows(result: Result, names: Collection[str]) -> Result:
-    """Return the result with these measures (`names`) and the informative controls, without shares of ceilings."""
-    keys = [column.key for column in result.columns]
-    rows = []
-    for row in result.rows:
-        if row.metric in names if row.kind == "metric" else row.metric not in _YARDSTICKS:
-            values = {key: replace(row.values[key], ceiling=None) for key in keys}
-            rows.append(row.model_copy(update={"values": values}))
-    ceilings = {key: ceiling for key, ceiling in result.ceilings.items() if key in keys}
-    return result.model_copy(update={"rows": rows, "ceilings": ceilings})
-
-
-def unmarked(result: Result) -> Result:
-    """Return the result without marks about controls and tests, and without letters where no two measures differ."""
-    update: dict[str, object] = {} if _differ(result) else {"letters": {}}
-    return result.model_copy(
-        update={
-            "rows": [row.model_copy(update={"not_above": {}, **update}) for row in result.rows],
-            "significance": None,
-        }
-    )
-
-
-def above_controls(result: Result) -> Note:
-    """Return the note on the measures that are significantly above each control, by the columns that were tested."""
-    metrics = [row for row in result.rows if row.kind == "metric"]
-    by_label = {
-        plain(column.label): [control_tests(result, column, row) for row in metrics] for column in result.columns
-    }
-    items = []
-    for control in (row.metric for row in result.rows if row.kind == "control"):
-        tested = {
-            label: [by_control[control] for by_control in tests if control in by_control]
-            for label, tests in by_label.items()
-        }
-        labels_of = grouped((_measures_above(result, tests), label) for label, tests in tested.items() if tests)
-        texts = [text if len(labels_of) == 1 else f"{', '.join(labels)}: {text}" for text, labels in labels_of.items()]
-        if texts:
-            items.append((plain(control), "; ".join(texts)))
-    return Note("controls", "measures that are significantly above each control", tuple(items))
-
-
-def _measures_above(result: Result, tests: Sequence[Comparison]) -> str:
-    names = [plain(test.one) for test in tests if result.significance and above(test, result.significance.alpha)]
-    if not names:
-        return "no measure"
-    return "every measure" if len(names) == len(tests) else ", ".join(names)
-
-
-def differences(result: Result) -> Note:
-    """Return the note on which measures are significantly different, or that none are; empty without tests."""
-    tested = result.significance
-    if tested is None or not tested.comparisons:
-        return Note("significance", "")
-    if _differ(result):
-        return Note("significance", significance_note(result).text)  # the table shows the letters
-    return Note("significance", f"no two of these measures are significantly different ({settings(tested)})")
-
-
-def _differ(result: Result) -> bool:
-    """Return whether any two measures are significantly different in a column that is shown."""
-    tested, keys = result.significance, {column.key for column in result.columns}
-    if tested is None:
-        return False
-    return any(differs(comparison, tested.alpha) for comparison in tested.comparisons if comparison.measure in keys)

@@ -16,14 +16,12 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import BaselineOptions
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.human.agreement import agreement
-from metaeval.citation.human.rated_statements import AnswerValues, MetaOptions, Valued, response_level
+from metaeval.citation.human.rated_statements import rated_level
 from metaeval.citation.human.rating_files import read_human_set
-from metaeval.citation.pipelines.meta.data_model import MetaCommand
-from metaeval.citation.pipelines.meta.run import META, citation_measures
-from metaeval.citation.pipelines.meta.tables import meta_sheets, provenance
+from metaeval.citation.pipelines.meta.measured import claim_values, whole_values
+from metaeval.citation.pipelines.meta.run import META, Comparison
+from metaeval.citation.pipelines.meta.tables import meta_sheets
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.citation.pipelines.run_pipeline import judge, prepare, run_pipeline
-from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
 from metaeval.runs.verdict_cutoffs import Cutoff
@@ -57,38 +55,40 @@ def rated(tmp_path, rated_row):
 
 
 @pytest.fixture
-def asked(tmp_path, rated):
-    """Write rated answers, and what is asked of them: options, settings and overrides."""
-
-    def made(*overrides, answers=ANSWERS, files=None, **options):
-        given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", **options}
-        files = files or (rated(answers),)
-        return MetaCommand(files=files, **given), {"results": tmp_path / "results"}, [*QUICK, *overrides]
-
-    return made
-
-
-@pytest.fixture
-def meta(asked):
+def meta(tmp_path, rated):
     """Judge rated answers."""
 
-    def made(*overrides, progress=None, **options):
-        return judge(prepare(META, *asked(*overrides, **options), progress))
+    def made(*overrides, progress=None, answers=ANSWERS, files=None, **options):
+        given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", "results": tmp_path / "results"}
+        given = {**given, "files": files or (rated(answers),), **options}
+        return Comparison(META.options_of(given, [*QUICK, *overrides]), progress).compare()
 
     return made
 
 
 def notes_of(found):
-    return [note for note in provenance(found).after if note.text or note.items]
+    return meta_sheets(found)[-1].footer
+
+
+def level_of(found, unit):
+    return next(level for level in found.levels if level.unit == unit)
+
+
+def results_of(found, unit="statements"):
+    return found.levels[level_of(found, unit)].results
+
+
+def known(column):
+    return [*column.astype(object).where(column.notna(), None)]
 
 
 def values(found, unit, measure):
-    level = next(one for one in found.levels if one.unit == unit)
-    return dict(zip((row.id for row in level.ratings.rows), (one.value for one in level.values[measure]), strict=True))
+    level = level_of(found, unit)
+    return dict(zip((row.id for row in level.ratings.rows), known(level.values[measure]["value"]), strict=True))
 
 
 def golds(found, unit):
-    return {row.id: row.gold for row in next(one for one in found.levels if one.unit == unit).ratings.rows}
+    return {row.id: row.gold for row in level_of(found, unit).ratings.rows}
 
 
 def test_statements_of_alce_on_paper(meta):
@@ -119,14 +119,15 @@ def test_responses_are_the_pipelines_own_values(meta):
 
 def test_the_correlations_are_scipys_on_the_columns_above(meta):
     found = meta()
-    for level, results in zip(found.levels, found.results, strict=True):
+    for level in found.levels:
+        results = results_of(found, level.unit)
         gold, score = golds(found, level.unit), values(found, level.unit, "alce:f1:overlap")
         columns = [score[name] for name in gold], list(gold.values())
         (row,) = [row for row in results[0].rows if row.metric == "alce:f1:overlap"]
         for key, of in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr), ("kendall", stats.kendalltau)):
             assert row.values[key].value == pytest.approx(of(*columns)[0], abs=1e-12)
         assert results[0].data.split == level.unit
-    concordance = found.results[0][1].rows[0].values["concordance"].value
+    concordance = results_of(found)[1].rows[0].values["concordance"].value
     # Recall 1 1 0 1 0 0 against 1 .75 .125 .75 .125 .5: 13 pairs of unlike gold; among the three of recall 1 there are
     # 2 and among the three of recall 0 also 2, worth one half; the other 9 are all in order: (9 + 2) / 13.
     assert concordance == pytest.approx(11 / 13, abs=1e-12)
@@ -135,7 +136,7 @@ def test_the_correlations_are_scipys_on_the_columns_above(meta):
 def test_what_has_no_value_takes_its_responses_only_when_asked_to(meta):
     plain = meta(pipelines=("alce", "aliice"))
     assert values(plain, "statements", "aliice:recall:overlap")["a2#1"] == 0
-    filled = meta("none=response", pipelines=("alce", "aliice"))
+    filled = meta("gaps=response", pipelines=("alce", "aliice"))
     # People's second statement of a2 takes its response's 0.125; ALCE gives it a recall of 0 by itself and no
     # precision, which takes the response's 0 / 1; ALiiCE gives the uncited sentence nothing.
     assert golds(filled, "statements")["a2#2"] == 0.125
@@ -148,9 +149,9 @@ def test_a_response_without_ratings_is_left_out_or_has_full_marks(meta):
     answers = {**ANSWERS, "c1": ("Trains fly away.", "new", "q3", [(None, 1)])}
     found = meta(answers=answers)
     assert "c1" not in golds(found, "responses")
-    assert found.levels[1].ratings.dropped == {"responses none of whose statements has a rating": 1}
-    assert found.levels[0].ratings.dropped == {"statements without a rating": 2}
-    full = meta("unrated=full marks", "none=response", answers=answers, pipelines=("aliice",))
+    assert level_of(found, "responses").ratings.dropped == {"responses none of whose statements has a rating": 1}
+    assert level_of(found, "statements").ratings.dropped == {"statements without a rating": 2}
+    full = meta("gaps=full marks", answers=answers, pipelines=("aliice",))
     assert golds(full, "responses")["c1"] == golds(full, "statements")["c1#1"] == 1.0
     # ALiiCE leaves an answer without citations out; by the same rule it has full marks too.
     assert values(full, "responses", "aliice:recall:overlap")["c1"] == 1.0
@@ -166,18 +167,18 @@ def test_the_scenario_of_cited_statements_masks_the_others_ratings(meta):
         name: one for name, one in golds(full, "statements").items() if name != "c1#2"
     }
     assert golds(cited, "responses")["c1"] == 1.0
-    assert cited.read.human.dropped == {"ratings that the scenario cited masks": 1}  # a2's has no rating to mask
-    assert "|scenario:cited|" in cited.results[0][0].rows[0].signature
+    assert cited.human.dropped == {"ratings that the scenario cited masks": 1}  # a2's has no rating to mask
+    assert "|scenario:cited|" in results_of(cited)[0].rows[0].signature
 
 
 def test_a_response_that_the_mask_empties_is_0_where_one_without_ratings_has_full_marks(meta):
     # a2 cites, and nobody rates that; d1 and e1 cite nothing: people rate d1, and hold that e1 needs no citation.
     new = {"d1": ("Trains fly away.", "new", "q3", [(0.5, 0.25)]), "e1": ("Who knows.", "new", "q4", [(None, None)])}
     answers = {**ANSWERS, **new, "a2": (*ANSWERS["a2"][:3], [(None, None), (None, None)])}
-    full, cited = (golds(meta("unrated=full marks", answers=answers, scenario=one), "responses") for one in SCENARIOS)
+    full, cited = (golds(meta("gaps=full marks", answers=answers, scenario=one), "responses") for one in SCENARIOS)
     assert (full["a2"], full["d1"], full["e1"]) == (1.0, 0.375, 1.0)
     assert (cited["a2"], cited["d1"], cited["e1"]) == (1.0, 0.0, 1.0)
-    taken = golds(meta("none=response", "unrated=full marks", answers=answers, scenario="cited"), "statements")
+    taken = golds(meta("gaps=full marks", answers=answers, scenario="cited"), "statements")
     assert (taken["d1#1"], taken["e1#1"]) == (0.0, 1.0)
     assert "d1" not in golds(meta(answers=answers, scenario="cited"), "responses")
 
@@ -195,7 +196,16 @@ def measured(answers, scores, pipeline="alce", threshold=0.5):
 
     backend = Backend("stored", Cutoff(threshold, "as given"), {"backend": "stored"}, entails, {})
     read = (read_alce if pipeline == "alce" else read_aliice)(answers)
-    return {one.name.split(":")[1]: one.values for one in citation_measures(read, backend)}
+    _, lines = read.judge(backend.entails, backend.soft)
+    return claim_values(read.answers, lines, *read.shares(lines), backend.soft)
+
+
+def of(values, answer):
+    """Value and reason of the sentences of an answer, and of the whole."""
+    sentences = values.sentences[values.sentences["answer"] == answer]
+    return [*zip(known(sentences["value"]), known(sentences["reason"]), strict=True)], [
+        *known(values.answers.loc[answer][["value", "reason"]])
+    ]
 
 
 @pytest.fixture
@@ -206,30 +216,30 @@ def answers(rated):
 
 def test_a_missing_verdict_is_no_value_and_never_zero(answers):
     found = measured(answers, {"Oder": 0.9})
-    spans = {name: one.spans["a1"] for name, one in found.items()}
     for name in ("recall", "precision", "f1"):
-        states = [(span.value.value, span.value.state, span.value.reason) for span in spans[name]]
-        assert states == [(1.0, "valued", ""), (None, "missing", "unparsed")]
+        assert of(found[name], "a1")[0] == [(1.0, None), (None, "unparsed")]
     # a1 keeps its other sentence; all that b2 cites has no verdict; a2's uncited sentence is known to be 0.
-    assert found["recall"].wholes["a1"].value == 1.0
-    assert {name for name, one in found["recall"].wholes.items() if one.in_part} == {"a1", "a2", "b1"}
-    assert found["recall"].wholes["b2"].state == found["f1"].wholes["b2"].state == "missing"
-    # A value that is missing is not in part as well: a2's recall is, of which its F1 would be made.
-    assert (found["f1"].wholes["a2"].state, found["f1"].wholes["a2"].in_part) == ("missing", False)
+    assert of(found["recall"], "a1")[1] == [1.0, "absent"]
+    assert {*found["recall"].answers.dropna(subset=["value", "reason"]).index} == {"a1", "a2", "b1"}
+    assert of(found["recall"], "b2")[1] == of(found["f1"], "b2")[1] == [None, "absent"]
+    # a2's recall is a value in part, of which its F1 would be made; its precision is missing.
+    assert of(found["f1"], "a2")[1] == [None, "absent"]
 
 
 def test_values_that_are_equal_on_paper_are_tied_whatever_their_last_bit(rated):
-    wholes = {"a1": Valued(0.1 + 0.2), "a2": Valued(0.3), "b1": Valued(0.25), "b2": Valued(1e-15)}
+    wholes = {"a1": 0.1 + 0.2, "a2": 0.3, "b1": 0.25, "b2": 1e-15}
     assert wholes["a1"] != wholes["a2"]
-    measures = {name: AnswerValues({}, wholes) for name in ("alce:f1:x", "scores:theirs")}
-    level = response_level("d", read_human_set([rated()]), measures, {}, MetaOptions())
-    own, theirs = (list(level.ratings.scores[name].values()) for name in ("alce:f1:x", "scores:theirs"))
-    assert own == [0.3, 0.3, 0.25, 0.0]
-    assert theirs == [one.value for one in wholes.values()]  # as their file has them
+    human = read_human_set([rated()])
+    measure = whole_values([one.answer for one in human.answers], list(wholes.values()))
+    measures = dict.fromkeys(("alce:f1:x", "scores:theirs"), measure)
+    level = rated_level("responses", "d", human, measures, {}, "left out")
+    assert level.values["alce:f1:x"]["value"].tolist() == [0.3, 0.3, 0.25, 0.0]
+    assert level.values["scores:theirs"]["value"].tolist() == [*wholes.values()]  # as their file has them
 
 
 def ends_of(values):
-    return {name: one.ends for name, one in values.wholes.items() if one.ends is not None}
+    found = values.answers[values.answers["reason"].notna()].dropna(subset=["worst", "best"])
+    return {name: tuple(ends) for name, ends in zip(found.index, found[["worst", "best"]].to_numpy(), strict=True)}
 
 
 def test_an_answer_that_lacks_verdicts_comes_with_the_least_and_the_most_that_it_could_be(answers):
@@ -248,10 +258,9 @@ def test_an_answer_that_lacks_verdicts_comes_with_the_least_and_the_most_that_it
 
 def test_soft_scores_are_values_of_sentences_too(answers):
     found = measured(answers, {"Oder": 0.9, "Barges": 0.4}, threshold=None)
-    assert [span.value.value for span in found["recall"].spans["a1"]] == [0.9, 0.4]
-    assert found["precision"].wholes["a1"].value == pytest.approx(0.65)
-    assert found["recall"].spans["a2"][0].value.state == "missing"
-    assert found["recall"].spans["a2"][1].value.value == 0  # uncited
+    assert of(found["recall"], "a1")[0] == [(0.9, None), (0.4, None)]
+    assert of(found["precision"], "a1")[1] == [pytest.approx(0.65), None]
+    assert of(found["recall"], "a2")[0] == [(None, "unparsed"), (0, None)]  # the second is uncited
 
 
 def test_a_missing_verdict_is_counted_and_bounded_in_the_results(meta, tmp_path):
@@ -262,7 +271,7 @@ def test_a_missing_verdict_is_counted_and_bounded_in_the_results(meta, tmp_path)
     # Only whole answers have scores: statements cannot be judged, and b2 has none.
     assert [level.unit for level in found.levels] == ["responses"]
     assert dict(found.left_out) == {"statements": "no measure has values of single sentences."}
-    (row,) = found.results[0][0].rows
+    (row,) = results_of(found, "responses")[0].rows
     assert (row.metric, row.scored, row.statuses) == ("scores:theirs", 2, {"absent": 1, "nothing to score": 1})
     assert row.values["pearson"].bounds is not None
     assert "statements: no measure" in {note.label: note.text for note in notes_of(found)}["left out"]
@@ -280,7 +289,7 @@ def test_scores_of_sentences_made_elsewhere_stand_beside_the_pipelines(meta, tmp
     theirs = values(found, "statements", "scores:theirs")
     assert theirs == {"a1#1": 0.9, "a1#2": 0.5, "a2#1": None, "b1#1": None, "b1#2": None, "b2#1": 0.1}
     assert values(found, "responses", "scores:theirs") == {"a1": 0.7, "a2": None, "b1": None, "b2": 0.1}
-    signed = next(row.signature for row in found.results[0][0].rows if row.metric == "scores:theirs")
+    signed = next(row.signature for row in results_of(found)[0].rows if row.metric == "scores:theirs")
     assert "|file:theirs.jsonl@sha256:" in signed
 
 
@@ -293,7 +302,7 @@ def test_two_files_of_scores_for_one_measure_are_refused(meta, tmp_path):
 
 
 def sheet(found, name, place):
-    return meta_sheets(found)[f"{place}/{name}" if place else name]
+    return {table.name: table for table in meta_sheets(found)}[f"{place}/{name}" if place else name]
 
 
 def test_systems_as_people_and_as_measures_rate_them(meta):
@@ -322,27 +331,8 @@ def test_annotators_and_what_is_valued(meta):
     counted = sheet(found, "measures", "").records
     assert {one["valued"] for one in counted if one["level"] == "statements"} == {6}
     one = meta(answers={name: (*own[:3], [few[:1] for few in own[3]]) for name, own in ANSWERS.items()})
-    assert "annotators" not in meta_sheets(one)
+    assert "annotators" not in {table.name for table in meta_sheets(one)}
     assert "1 annotator each, so that no agreement" in {note.label: note.text for note in notes_of(one)}["data"]
-
-
-def test_the_files_can_be_read_again_and_are_the_same_bytes(asked, meta, tmp_path):
-    contents = []
-    for _ in range(2):
-        result = run_pipeline(prepare(META, *asked(pipelines=("alce", "scifi"))))
-        contents.append({path: path.read_bytes() for path in result.write()})
-    assert contents[0] == contents[1]
-    found, folder = meta(pipelines=("alce", "scifi")), result.folder
-    assert folder.parent == tmp_path / "results" / "cite" / "meta"
-    assert (tmp_path / "results" / "latest").resolve() == folder
-    for level in found.levels:
-        again = read_ratings(folder / level.unit / "ratings.jsonl")
-        assert [(row.id, row.group, row.gold, row.system) for row in again.rows] == [
-            (row.id, row.group, row.gold, row.system) for row in level.ratings.rows
-        ]
-        assert again.scores == level.ratings.scores
-        names = {path.name for path in (folder / level.unit).iterdir()}
-        assert {"correlation.json", "classification.json", "within-systems.json", "manifest.json"} <= names
 
 
 def test_scifi_takes_scores_as_they_are_and_alce_decides(meta):
@@ -363,7 +353,7 @@ def test_progress_names_the_pipeline_whose_verdicts_a_metric_gives(meta):
 
 def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_is_bounded(meta):
     found = meta()
-    assert {of[0].title for of in found.results} == {"Correlation with human ratings"}
+    assert {run.results[0].title for run in found.levels.values()} == {"Correlation with human ratings"}
     (rules,) = (note.text for note in notes_of(found) if note.label == "rules")
     assert rules.endswith("where a verdict is missing, and where the pipeline gives none")
 
@@ -376,10 +366,7 @@ def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_i
         ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS needs decisions"),
         ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is given"),
         ({"model": "tiny"}, (), "None of these pipelines uses a chat model"),
-        ({}, ("protocols=correlatoin",), "Did you mean 'correlation'"),
-        ({"pipelines": ("scifi",)}, ("tokenizer=/nowhere",), "tokenizer=/nowhere cannot be loaded"),
-        ({}, ("none=repsonse",), "none should be 'left out' or 'response'"),
-        ({}, ("nnoe=response",), "Did you mean 'none'"),
+        ({}, ("gaps=repsonse",), "it should be 'left out', 'response' or 'full marks'"),
         ({"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}}, (), "holds 1 rating, and"),
         ({"answers": {"a": ("Ships.", "s", "g", [(None,)])}}, (), "holds 0 ratings"),
     ],
@@ -556,6 +543,6 @@ def test_judgements_of_other_statements_are_refused(meta, bench_files, tmp_path)
     del content["r1"]
     people.write_text(json.dumps(content))
     found = meta(files=(statements,), human=people)
-    assert found.levels[0].ratings.dropped == {"responses without judgements": 2}
+    assert level_of(found, "statements").ratings.dropped == {"responses without judgements": 2}
     assert list(golds(found, "statements")) == ["r2#1", "r2#2"]
     assert found.left_out[0][0] == "responses"  # one response tells nothing from another

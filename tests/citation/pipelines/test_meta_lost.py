@@ -1,20 +1,15 @@
 """Missing facts and missing scores in a meta-evaluation: missing or in part, never "no value", never full marks."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
 from metaeval.citation.data_model import Verdict
-from metaeval.citation.human.rated_statements import MetaOptions, alignment, response_level, statement_level
-from metaeval.citation.pipelines.meta.data_model import MetaCommand
-from metaeval.citation.pipelines.meta.run import META, read_facts, scifi_measure
+from metaeval.citation.human.rated_statements import rated_levels
+from metaeval.citation.pipelines.meta.run import META, Comparison
 from metaeval.citation.pipelines.meta.tables import could_be
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.citation.pipelines.run_pipeline import judge
-from metaeval.citation.pipelines.run_pipeline import prepare as prepared_run
 from metaeval.citation.scifi.facts import read_with_model
-from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure, read_reply
 from metaeval.runs.verdict_cutoffs import Cutoff
@@ -57,87 +52,62 @@ def prepare(tmp_path, rated_row):
         ]
         path = tmp_path / "rated.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        given = {"pipelines": ("scifi",), "nli": ("overlap",), **asked}
+        given = {"files": (path,), "pipelines": ("scifi",), "nli": ("overlap",), "results": tmp_path / "results"}
         quick = ("interval.resamples=20", "comparison.permutations=0", "controls=false", "splitter=rules")
-        settings = {"results": tmp_path / "results"}
-        return prepared_run(META, MetaCommand(files=(path,), **given), settings, [*quick, *overrides])
+        return Comparison(META.options_of(given | asked, [*quick, *overrides]))
 
     return made
 
 
 @pytest.fixture
 def lost(prepare):
-    """Levels of SCiFi by a model that does not decompose everything, by the rules of `MetaOptions`."""
-    prepared = META.read(prepare("facts=model", model="tiny"))
-    facts = read_with_model(prepared.answers, prepared.scifi, ask, prepared.chat, prepared.splitter)
-    measure = scifi_measure(prepared, facts, {}, BACKEND)
+    """Levels of SCiFi by a model that does not decompose everything, by how gaps are filled."""
+    prepared = prepare("facts=model", model="tiny")
+    facts = read_with_model(prepared.answers, prepared.facts, ask, prepared.chat, prepared.splitter)
+    (measure,) = prepared.entailment(facts, {}, BACKEND)
 
-    def made(**rules):
-        values = {measure.name: measure.values}
-        how = "d", prepared.human, values, alignment(prepared.human, values), MetaOptions(**rules)
-        return measure, response_level(*how), statement_level(*how)
+    def made(gaps):
+        _, levels, _ = rated_levels("d", prepared.human, {measure.name: measure.values}, gaps)
+        return measure, {level.unit: level for level in levels}
 
     return made
 
 
 def said(level):
+    """Value of each row, and whether a verdict is missing."""
     (own,) = level.values.values()
-    return {row.id: (one.value, one.state) for row, one in zip(level.ratings.rows, own, strict=True)}
+    values = own["value"].astype(object).where(own["value"].notna(), None)
+    return {
+        row.id: (value, reason)
+        for row, value, reason in zip(level.ratings.rows, values, own["reason"].notna(), strict=True)
+    }
 
 
-def in_part(level):
-    (own,) = level.values.values()
-    return {row.id for row, one in zip(level.ratings.rows, own, strict=True) if one.in_part}
-
-
-@pytest.mark.parametrize("unrated", ["left out", "full marks"])
-def test_an_answer_whose_facts_are_lost_is_missing_and_not_without_a_value(lost, unrated):
-    measure, level, _ = lost(unrated=unrated)
-    assert said(level) == {
-        "whole": (0.5, "valued"),
-        "part": (0.5, "valued"),
-        "none": (None, "missing"),
+@pytest.mark.parametrize("gaps", ["left out", "full marks"])
+def test_an_answer_whose_facts_are_lost_is_missing_and_not_without_a_value(lost, gaps):
+    measure, levels = lost(gaps)
+    assert said(levels["responses"]) == {
+        "whole": (0.5, False),
+        "part": (0.5, True),
+        "none": (None, True),
         # Its lost sentence does not cite: no fact of it would count.
-        "uncited": (1.0, "valued") if unrated == "full marks" else (None, "no value"),
+        "uncited": (1.0, False) if gaps == "full marks" else (None, False),
     }
-    assert in_part(level) == {"part"}
     # With one fact in each lost sentence: 0.5 and one more of two, both of two.
-    assert {name: one.ends for name, one in level.open[measure.name].items()} == {
-        "part": (0.25, 0.75),
-        "none": (0.0, 1.0),
-    }
+    assert measure.values.answers.loc[["part", "none"], ["worst", "best"]].to_numpy().tolist() == [[0.25, 0.75], [0, 1]]
     assert measure.assumed == "if each of 3 sentences without facts states one"
 
 
 def test_a_statement_that_would_take_a_missing_value_is_missing(lost):
-    _, _, level = lost(none="response", unrated="full marks")
-    assert {name: one for name, one in said(level).items() if name.endswith("#3")} == {
-        "whole#3": (0.5, "valued"),
-        "part#3": (0.5, "valued"),  # of what is known; counted as in part
-        "none#3": (None, "missing"),
-        "uncited#3": (1.0, "valued"),
+    filled = said(lost("full marks")[1]["statements"])
+    assert {name: one for name, one in filled.items() if name.endswith("#3")} == {
+        "whole#3": (0.5, False),
+        "part#3": (0.5, True),  # of what is known; counted as in part
+        "none#3": (None, True),
+        "uncited#3": (1.0, False),
     }
-    assert said(level)["part#2"] == said(level)["none#1"] == (None, "missing")
-    assert in_part(level) == {"part#3"}
-    assert in_part(lost(none="left out")[2]) == set()
-
-
-def test_passages_are_cut_by_the_splitter_of_the_run(prepare):
-    prepared = META.read(prepare("window=2", texts={"whole": TEXTS["whole"]}))
-    lines_in = []
-
-    def entails(pairs):
-        lines_in.extend(premise for premise, _ in pairs)
-        return [Verdict(None, 0.5) for _ in pairs]
-
-    backend = Backend("seen", Cutoff(None, "as it is"), {"backend": "seen"}, entails, {})
-    read, fields = read_facts(prepared, None)
-    scifi_measure(prepared, read, fields, backend)
-    assert {*lines_in} == {"A dam.", "Of coal."}
-    lines_in.clear()
-    whole = SentenceSplitter("whole", lambda text: [text])
-    scifi_measure(replace(prepared, splitter=whole), read, fields, backend)
-    assert {*lines_in} == {"A dam. Of coal."}
+    assert filled["part#2"] == filled["none#1"] == (None, True)
+    assert not any(value is not None and missing for value, missing in said(lost("left out")[1]["statements"]).values())
 
 
 def test_scores_made_elsewhere_that_leave_out_sentences_are_values_in_part(prepare, tmp_path):
@@ -149,9 +119,9 @@ def test_scores_made_elsewhere_that_leave_out_sentences_are_values_in_part(prepa
     rows[-1]["value"] = 0.5
     rows.append({"answer": "none", "value": 0.9})
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = judge(prepare(pipelines=(), nli=(), scores=(path,)))
+    found = prepare(pipelines=(), nli=(), scores=(path,)).compare()
     level = next(one for one in found.levels if one.unit == "responses")
-    assert in_part(level) == {"part"}
+    assert {name for name, (value, missing) in said(level).items() if missing and value is not None} == {"part"}
     ((name, text),) = could_be(found)
     assert name == "scores:theirs"
     # (0.6 + 0.4 + 0.9) / 3, and scores may be anything.

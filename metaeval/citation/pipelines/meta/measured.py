@@ -1,0 +1,251 @@
+"""The values that pipelines, and other tools, give to the sentences and the whole of rated answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_claim
+from metaeval.citation.citeeval.baselines import Open, mean
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues, measures_of
+from metaeval.citation.citeeval.options_and_values import NEEDS_NONE, CitedScenario, in_scenario
+from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.data_model import Answer
+from metaeval.citation.human.rated_statements import ANSWERS, FROM_FILE, SENTENCES, Values, means, units
+from metaeval.citation.human.rating_files import read_score_file
+from metaeval.citation.measures import AnswerShare
+from metaeval.citation.pipelines.metric_verdicts import Backend
+from metaeval.citation.scifi.answer_measures import entailments, lost_citing
+from metaeval.citation.scifi.data_model import AnswerFacts, FactLine, ScifiOptions
+from metaeval.errors import UserError
+from metaeval.files import sha256_file
+from metaeval.report.result import Ledger
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+_JUDGED: tuple[CiteEvalMeasure, ...] = ("auto", "rating", "edits")
+
+ABSENT = "absent"
+"""Reason of a missing verdict of which no more is known."""
+
+
+class Measurement(NamedTuple):
+    """The values of one measure of one pipeline with one judge.
+
+    name: pipeline:measure:judge. fields: of its signature. tested: whether significance tests compare it: F1,
+    entailment, strict AttrScore, CiteEval-Auto, a pipeline's only measure, or a score of another tool. ledger: counts
+    of what the judge read. assumed: text on what the bounds of its values assume.
+    """
+
+    name: str
+    fields: Mapping[str, object]
+    values: Values
+    tested: bool
+    ledger: Ledger | None = None
+    assumed: str = ""
+
+
+def measurements(
+    pipeline: str,
+    fields: Mapping[str, object],
+    values: Mapping[str, Values],
+    backend: Backend | None = None,
+    assumed: str = "",
+) -> list[Measurement]:
+    """Return a measurement of each measure in `values`, by a backend if there is one. fields: those that all share."""
+    suffix, signed, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
+    tested = {"f1", "entailment", "strict", "auto"} if len(values) > 1 else {*values}
+    return [
+        Measurement(
+            f"{pipeline}:{name}{suffix}", {**fields, "measure": name, **signed}, each, name in tested, ledger, assumed
+        )
+        for name, each in values.items()
+    ]
+
+
+def claim_values(
+    answers: Sequence[Answer],
+    lines: Sequence[CitationLine],
+    recall: Sequence[AnswerShare],
+    precision: Sequence[AnswerShare],
+    soft: bool = False,
+) -> dict[str, Values]:
+    """Return the values of the measures "recall", "precision" and "f1" of claims and citations.
+
+    lines: the citation table. recall, precision: the share of each answer. A sentence's recall is the mean over its
+    claims, its precision the mean over its citations; either is missing where one of these lacks its verdict. soft: the
+    verdicts are degrees of support, so that answers get no bounds.
+    """
+    place = ("answer", "sentence", "start", "end", "value", "reason")
+    claims = [
+        (
+            *(line.answer, line.sentence, line.sentence_start, line.sentence_end, line.recall),
+            (line.reason or ABSENT) if unjudged_claim(line) else None,
+        )
+        for line in claims_of(lines)
+        if line.sentence_start is not None
+    ]
+    cited = [
+        (
+            *(line.answer, line.sentence, line.sentence_start, line.sentence_end, line.precision),
+            (line.reason or ABSENT) if line.state == "unjudged" and line.precision is None else None,
+        )
+        for line in lines
+        if line.sentence is not None
+    ]
+    by, of_claims = ["answer", "sentence"], units(claims, place)
+    places = of_claims.drop_duplicates(by).set_index(by)[["start", "end"]].astype("int64")
+    sentences = [means(frame, by).reindex(places.index) for frame in (of_claims, units(cited, place))]
+    wholes = [share_values(answers, shares, soft) for shares in (recall, precision)]
+    return {
+        name: Values(places.join(of_sentences).reset_index(), of_answers)
+        for name, of_sentences, of_answers in zip(
+            ("recall", "precision", "f1"), [*sentences, harmonic(*sentences)], [*wholes, harmonic(*wholes)], strict=True
+        )
+    }
+
+
+def share_values(answers: Sequence[Answer], shares: Sequence[AnswerShare], soft: bool = False) -> DataFrame:
+    """Return the values of answers from their shares; without bounds for a `soft` share that lacks a verdict."""
+    rows = [
+        (
+            *(answer.id, share.value),
+            *((None, None) if soft and share.open else (share.filled(False).value, share.filled(True).value)),
+            ABSENT if share.open else None,
+        )
+        for answer, share in zip(answers, shares, strict=True)
+    ]
+    return units(rows, ANSWERS).set_index("answer")
+
+
+def whole_values(answers: Sequence[Answer], values: Sequence[float | None]) -> Values:
+    """Return a measure that has values of answers alone, none of which lacks a verdict."""
+    rows = [(answer.id, value, value, value, None) for answer, value in zip(answers, values, strict=True)]
+    return Values(units([], SENTENCES), units(rows, ANSWERS).set_index("answer"))
+
+
+def harmonic(recall: DataFrame, precision: DataFrame) -> DataFrame:
+    """Return F1 of two frames of the same units, column by column; a verdict that either lacks is missing."""
+
+    def f1(first: Series[float], second: Series[float]) -> Series[float]:
+        return (2 * second * first / (second + first)).mask(first + second == 0, 0.0)
+
+    found = recall.assign(**{name: f1(recall[name], precision[name]) for name in recall.columns.drop("reason")})
+    missing = [each["reason"].where(each["value"].isna()) for each in (recall, precision)]
+    in_part = recall["reason"].fillna(precision["reason"]).where(found["value"].notna())
+    return found.assign(reason=missing[0].fillna(missing[1]).fillna(in_part))
+
+
+def baseline_values(
+    answers: Sequence[Answer],
+    splits: Sequence[Split],
+    values: Sequence[Sequence[Mapping[str, Open]]],
+    measures: Sequence[str] = ("recall", "precision", "f1"),
+) -> dict[str, Values]:
+    """Return a baseline's values by measure, from its values of CiteEval's statements.
+
+    values: for each answer and statement, by measure. A response's value is the mean over all its statements; without a
+    statement it has none.
+    """
+    rows = [*zip(answers, splits, values, strict=True)]
+    return {
+        measure: Values(
+            units(
+                [
+                    (
+                        answer.id,
+                        at.start,
+                        at.end,
+                        value[measure].value,
+                        ABSENT if value[measure].value is None else None,
+                    )
+                    for answer, split, statements in rows
+                    for at, value in zip(split.statements, statements, strict=True)
+                ],
+                SENTENCES,
+            ),
+            units(
+                [
+                    (answer.id, whole.value, whole.least, whole.most, ABSENT if whole.value is None else None)
+                    for answer, _, statements in rows
+                    if statements
+                    for whole in [mean([value[measure] for value in statements])]
+                ],
+                ANSWERS,
+            ).set_index("answer"),
+        )
+        for measure in measures
+    }
+
+
+def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions) -> Values:
+    """Return SCiFi's citation entailment; a sentence's is the mean over its facts, and missing where one is missing."""
+    columns, by = ("answer", "sentence", "value", "reason"), ["answer", "sentence"]
+    lost = [
+        (each.answer.id, number, None, each.lost[number]) for each in facts for number in lost_citing(each, options)
+    ]
+    judged = [
+        (line.answer, line.sentence, line.value, (line.reason or ABSENT) if line.state == "unjudged" else None)
+        for line in lines
+    ]
+    places = [(each.answer.id, at.number, at.start, at.end) for each in facts for at in each.sentences]
+    sentences = units([(*place, None, None) for place in places], ("answer", "sentence", "start", "end", *columns[2:]))
+    found = means(units([*lost, *judged], columns), by)
+    sentences = sentences[["answer", "sentence", "start", "end"]].join(found, on=by)
+    return Values(sentences, share_values([each.answer for each in facts], entailments(facts, lines, options)))
+
+
+def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) -> dict[str, Values]:
+    """Return CiteEval-Auto, its rating and its edit distance in a scenario, by measure.
+
+    A judge that makes no edits has the rating alone.
+    """
+    found = {}
+    known = measures_of(results[0].judged.mode if results else "edits")
+    for measure in (each for each in _JUDGED if each in known):
+        sentences, answers = [], []
+        for result in results:
+            # A statement that a reply skips has no judgement of its own, though the reply was read.
+            editing = result.judged.editing
+            reason = "unparsed" if editing in ("read", "in part", "not asked") else editing
+            cited = [bool(judged.statement.citations) for judged in result.statements]
+            values = in_scenario([judged.values[measure] for judged in result.statements], cited, scenario, NEEDS_NONE)
+            sentences += [
+                (result.answer, at.start, at.end, value.value, reason if value.state == "missing" else None)
+                for at, value in zip((judged.statement for judged in result.statements), values, strict=True)
+            ]
+            whole = result.values[measure, scenario]
+            answers.append((result.answer, whole.value, whole.least, whole.most, ABSENT if whole.missing else None))
+        found[measure] = Values(units(sentences, SENTENCES), units(answers, ANSWERS).set_index("answer"))
+    return found
+
+
+def measures_of_files(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measurement]:
+    """Read the files of other tools' scores; return a measurement for each of their measures.
+
+    An answer without a score of its own gets the mean over its scored sentences. Raises `UserError` as
+    `read_score_file` does, and for two files that name the same measure.
+    """
+    from pandas import concat
+
+    found: dict[str, Measurement] = {}
+    for path in files:
+        read = read_score_file(path, {answer.id: answer for answer in answers})
+        for measure, scores in read.groupby("measure", sort=False):
+            if measure in found:
+                raise UserError(f"Two files of scores have a measure {measure!r}: rename it in one of them.")
+            sentences = scores[scores["start"].notna()]
+            wholes = scores[scores["start"].isna()].set_index("answer")[["value", "reason"]]
+            pooled = means(sentences, ["answer"], in_part=True)
+            wholes = concat([wholes, pooled[~pooled.index.isin(wholes.index)]])
+            ends = wholes["value"].where(wholes["reason"].isna())
+            pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
+            found[measure] = Measurement(
+                f"{FROM_FILE}{measure}",
+                {"pipeline": "scores", "measure": measure, "file": pinned},
+                Values(sentences, wholes.assign(worst=ends, best=ends)),
+                tested=True,
+            )
+    return [*found.values()]
