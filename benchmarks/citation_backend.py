@@ -29,7 +29,7 @@ from pathlib import Path
 from benchmarks.metrics.autoais import ALCE, AutoAIS
 from benchmarks.paired import pin
 from benchmarks.workload import model_folder
-from metaeval.citation.alce.citations import PAPER, alce_lines, statements
+from metaeval.citation.alce.citations import PAPER, read_alce, statements
 from metaeval.citation.citation_table import claims_of, premise
 from metaeval.citation.data_model import Answer, NliPair, Verdict
 from metaeval.citation.readers.answer_files import read_answers
@@ -58,8 +58,8 @@ class Ours:
 
     def verdicts(self, answers: Sequence[Answer], threshold: float) -> Verdicts:
         """The pipeline's lines."""
-        lines = alce_lines(
-            answers, lambda pairs: [Verdict(score >= threshold, score) for score in self.scores(pairs)], PAPER
+        lines, _ = read_alce(answers).judge(
+            lambda pairs: [Verdict(score >= threshold, score) for score in self.scores(pairs)]
         )
         return [line.recall for line in claims_of(lines)], [
             line.precision for line in lines if line.precision is not None

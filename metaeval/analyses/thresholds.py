@@ -16,7 +16,7 @@ class ThresholdsOptions(PanelOptions):
     untyped = PanelOptions.untyped | {"columns", "objective", "folds"}
 
     learn: Annotated[bool, Flag()] = False
-    """Learn the threshold from which each metric says "supported", for 'cite --calibration'."""
+    """Learn the threshold from which each metric says "supported", for 'cite -s calibration=FILE'."""
     target: Annotated[str, Flag("LEVEL")] = "full"
     """With --learn: lowest human level that counts as supported, full or partial."""
     objective: Annotated[str, Flag("NAME")] = "macro-f1"
@@ -44,7 +44,7 @@ def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
         config=run,
         panels=[panel],
         sheets=[calibration_sheet(panel, thresholds, target, objective, folds)],
-        after=lambda folder: [f"Next: metaeval cite alce FILE {names} --calibration {folder / 'calibration.json'}"],
+        after=lambda folder: [f"Next: metaeval cite alce FILE {names} -s calibration={folder / 'calibration.json'}"],
     )
 
 
@@ -89,7 +89,7 @@ unless --unit says chunk.""",
     examples=[
         "thresholds overlap rouge",
         "thresholds nli --learn -d expertqa --target partial",
-        "cite alce answers.json --nli nli --calibration FILE",
+        "cite alce answers.json --nli nli -s calibration=FILE",
     ],
     options=ThresholdsOptions,
     run=_run,

@@ -77,7 +77,7 @@ def find_cutoff(
     raise UserError(
         f"The metric {name!r} needs a threshold, the lowest score at which a claim counts as "
         f"supported; it has {why}. Give --threshold X, or learn a threshold from human labels "
-        f"(metaeval thresholds {name} --learn -d NAME) and give its file with --calibration FILE."
+        f"(metaeval thresholds {name} --learn -d NAME) and give its file with -s calibration=FILE."
     )
 
 

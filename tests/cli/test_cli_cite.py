@@ -107,10 +107,10 @@ def test_two_files_and_two_backends_are_ranked_against_each_other(ran, write, tm
 
 def test_a_calibration_is_used_and_named(cli, ran, write, small, tmp_path):
     ended = ran("thresholds", "--learn", "rouge", "-s", "folds=3", *small)
-    assert "Next: metaeval cite alce FILE --nli rouge --calibration " in ended.out
+    assert "Next: metaeval cite alce FILE --nli rouge -s calibration=" in ended.out
     file = next((tmp_path / "results" / "thresholds").rglob("calibration.json"))
     (record,) = json.loads(file.read_text())["records"]
-    ended = cli("cite", "alce", write(ITEMS), "--nli", "rouge", "--calibration", file, *QUICK)
+    ended = cli("cite", "alce", write(ITEMS), "--nli", "rouge", "-s", f"calibration={file}", *QUICK)
     assert f"supported from {record['threshold']:g} on (calibrated on small/all, full support)" in " ".join(
         ended.out.split()
     )
@@ -143,7 +143,7 @@ def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, outpu
     [
         (ITEMS, ("--nli", "bertscore"), "The metric 'bertscore' needs a threshold"),
         (ITEMS, ("--nli", "overlap", "--threshold", "high"), "--threshold is 'high'; allowed: a number, soft"),
-        (ITEMS, ("--nli", "overlap", "--calibration", "none.json"), "none.json"),
+        (ITEMS, ("--nli", "overlap", "-s", "calibration=none.json"), "none.json"),
         (ITEMS, ("--nli", "overlap", "-s", "premise=best"), "Unknown premise 'best'"),
         ([{"question": "Q", "output": "A [1]."}], ("--nli", "overlap"), "looks like alce and lacks the field docs"),
         ([{**ITEMS[0], "docs": []}], ("--nli", "overlap"), "has passages"),
@@ -205,7 +205,7 @@ def test_alce_beside_aliice_counts_cited_sentences_alone(ran, write, tmp_path):
     ran(*typed, "-s", "uncited=fails")
     # The uncited sentence counts: 0/2.
     assert scores(folder)["answers", "overlap", "recall"] == 0.5
-    assert "profile=aliice|uncited=fails" in (folder / "citation-scores.json").read_text()
+    assert "profile:aliice/uncited=fails" in (folder / "citation-scores.json").read_text()
 
 
 def test_samples_of_a_system_give_means_and_deviations(ran, tmp_path):

@@ -126,7 +126,7 @@ def test_labels_and_gates_take_a_folder_and_know_other_weights(answers, ran, ref
 
 def test_thresholds_scores_and_python_take_a_folder(here, ran):
     data = ("-d", "jsonl", "--data", "ten.jsonl")
-    assert "--nli nli:./my-nli --calibration" in ran("thresholds", "nli:./my-nli", "--learn", *data).out
+    assert "--nli nli:./my-nli -s calibration=" in ran("thresholds", "nli:./my-nli", "--learn", *data).out
     ran("score", "-m", "nli:./my-nli", *data, "-o", "scores")
     assert "nli:my-nli" in ran("evaluate", "scores/nli.my-nli.jsonl", *data, *QUICK).out
     assert "ready" in ran("metrics", "show", "nli:./my-nli").out

@@ -1,4 +1,4 @@
-"""Answers judged by stored verdicts: values of systems on paper, soft scores, intervals, row tables, the footer."""
+"""ALCE and ALiiCE with stored verdicts, on paper: values of systems, soft scores, bounds, rows, warnings."""
 
 from collections import defaultdict
 from dataclasses import replace
@@ -11,10 +11,11 @@ from metaeval.citation.alce.citations import PROFILES, read_alce
 from metaeval.citation.alce.correctness import CLAIM_RECALL, text_measures
 from metaeval.citation.aliice.citation_lines import WITHIN, read_aliice
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.citation_table import sentence_rows
-from metaeval.citation.measures import estimate, group_codes, macro, value_of
+from metaeval.citation.measures import group_codes, interval_over
+from metaeval.citation.pipelines.alce import judge_claims
 from metaeval.citation.readers.answer_files import gather
 from metaeval.config import RunConfig
+from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore
 from metaeval.stats.intervals import Resampling
@@ -37,6 +38,16 @@ SCORES = {
     ("c", "Dogs bark at night."): 0.4,
     ("b", "Birds sing at dawn."): 0.6,
 }
+# ALiiCE's claims have no full stop; released profiles put an empty title over a passage.
+CLAIMS = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
+TITLED = {("\n".join(f"Title: \n{one}" for one in a.split("\n")), claim): v for (a, claim), v in CLAIMS.items()}
+LOST = {("c", "Dogs bark at night."): None, ("c", "Dogs bark at night"): None}
+
+
+class Stored(list):
+    """Backends of stored scores, as `Judges` yields them."""
+
+    config = RunConfig.model_validate({"interval": {"resamples": 20, "fewest": 2}})
 
 
 @pytest.fixture
@@ -51,87 +62,65 @@ def backend(stored_backend):
 
 @pytest.fixture
 def cited(write, backend):
-    """Judge the answers with backends."""
+    """The table of answers, judged with backends."""
 
-    def made(*backends, profile="paper", resamples=20, rows=ANSWERS, pipeline="alce"):
+    def made(*backends, profile="paper", rows=ANSWERS, pipeline="alce"):
         answers = gather([write(rows)])
-        read = (
+        stated = (
             read_alce(answers, PROFILES[profile])
             if pipeline == "alce"
             else read_aliice(answers, aliice_profile(profile))
         )
-        config = RunConfig.model_validate({"interval": {"resamples": resamples, "fewest": 2}})
-        return judge(read, backends or (backend(),), config)
+        return judge_claims("x", stated, Stored(backends or (backend(),)), RULES)
 
     return made
 
 
 def of(cited, measure, system):
-    rows = cited.panel.rows(cited.panel.systems.index(system))
-    return cited.panel.interval_over(cited.judged[0].statistics[measure], rows)
+    return cited.estimates[cited.judges[0].name, system, measure]
 
 
-def bounds_of(cited, system):
-    rows = cited.panel.rows(cited.panel.systems.index(system))
-    ends = [cited.stated.measure(cited.judged[0].degrees, missing) for missing in (0, 1)]
-    return {key: tuple(value_of(end[key], rows) for end in ends) for key in (RECALL, PRECISION)}
+def bounds_of(cited, measure, system="old"):
+    known = of(cited, measure, system)
+    return known.worst, known.best
 
 
-def notes_of(cited):
-    return citation_sheets(cited, "x")[0].footer
-
-
-def signatures_of(cited):
-    return citation_sheets(cited, "x")[0].signatures
+def note_of(cited, label):
+    return [note for note in cited.done(()).value.notes if note.label == label]
 
 
 def test_values_of_systems_on_paper(cited):
     found = cited()
-    assert found.panel.systems == ["new", "old"]
+    assert found.systems == ["new", "old"]
     # old: answer 1 has recall (1 + 0) / 2, answer 2 (1 + 0) / 2. new: 1 / 1 and, uncited, 0 / 1.
     assert of(found, RECALL, "old").value == pytest.approx(0.5, abs=1e-15)
     assert of(found, RECALL, "new").value == pytest.approx(0.5, abs=1e-15)
     # old: [1] stands alone (1), [2] does not and the rest does (0), [3] is unsupported (0): 1/3; [2] of answer 2: 1.
     assert of(found, PRECISION, "old").value == pytest.approx((1 / 3 + 1) / 2, abs=1e-15)
-    # new: the answer that cites nothing has no precision.
-    assert of(found, PRECISION, "new").value == 1.0
+    # new: the answer that cites nothing has no precision, and one group with a value has no interval.
+    assert (of(found, PRECISION, "new").value, of(found, PRECISION, "new").low) == (1.0, None)
+    assert of(found, PRECISION, "old").low is not None
     assert of(found, F1, "old").value == pytest.approx(2 * 0.5 * (2 / 3) / (0.5 + 2 / 3), abs=1e-15)
+    # Without a missing verdict there are no bounds.
+    assert not note_of(found, "could be")
+    (signature,) = found.done(()).value.signatures
+    for part in ("answers:x@", "pipeline:alce", "profile:paper", "splitter:rules", "backend:stored", "B:20", "seed:0"):
+        assert part in signature
 
 
 def test_the_released_profile_counts_an_uncited_answer_as_imprecise(cited, backend):
-    scores = SCORES | {(f"Title: \n{a}", claim): v for (a, claim), v in SCORES.items() if "\n" not in a}
-    scores["Title: \na\nTitle: \nb", "Cats sleep all day."] = 0.9
-    assert of(cited(backend(scores), profile="released"), PRECISION, "new").value == 0.5
+    assert of(cited(backend(TITLED), profile="released"), PRECISION, "new").value == 0.5
 
 
-def test_intervals_are_those_of_the_pipelines_own_measures(cited):
-    found = cited(resamples=200)
-    rows = [number for number, answer in enumerate(found.stated.answers) if answer.system == "old"]
-    answers = [found.stated.answers[number] for number in rows]
-    group, n_groups = group_codes(answers)
-    recall, _ = found.stated.shares(found.judged[0].degrees)
-    expected = estimate(macro([recall[number] for number in rows]), group, n_groups, Resampling(200, fewest=2))
-    own = of(found, RECALL, "old")
-    assert (own.value, own.low, own.high) == (expected.value, expected.low, expected.high)
-
-
-def test_one_group_with_a_value_has_no_interval_however_many_there_are(cited):
-    found = cited(resamples=200)
-    # Both answers of new have recall; one of them cites nothing, and has no precision, and so no F1 of its own.
-    known = {
-        measure: (one.value, one.low) for measure in (RECALL, PRECISION, F1) for one in (of(found, measure, "new"),)
-    }
-    assert known["recall"] == (0.5, pytest.approx(0.0, abs=1e-9))
-    assert known["precision"] == (1.0, None)
-    assert (known["f1"][0], known["f1"][1]) == (pytest.approx(2 / 3), None)
-    assert of(found, PRECISION, "old").low is not None
-
-
-def test_f1_is_resampled_as_a_whole(cited):
-    found = cited(resamples=50)
-    statistics = found.judged[0].statistics
-    system = found.panel.systems.index("old")
-    recall, precision, f1 = (found.panel.values(statistics[key], system) for key in ("recall", "precision", "f1"))
+def test_intervals_draw_groups_and_f1_as_a_whole(cited):
+    found = cited()
+    (judged,), rows = found.judges, found.rows(1)
+    shares = [value for row, value in enumerate(judged.measured[RECALL].alone) if row in rows]
+    answers = [found.answers[row] for row in rows]
+    expected = interval_over(judged.measured[RECALL], rows, found.group, found.n_groups, Resampling(20, fewest=2))
+    assert of(found, RECALL, "old").ends == expected.ends
+    assert (shares, group_codes(answers)[1]) == ([0.5, 0.5], 2)
+    recall, precision, f1 = (found.replicates(judged.measured[key])[1] for key in (RECALL, PRECISION, F1))
     np.testing.assert_allclose(f1, 2 * recall * precision / (recall + precision), rtol=1e-14)
 
 
@@ -145,12 +134,11 @@ def test_soft_scores_on_paper(cited, backend):
     assert of(found, RECALL, "old").value == pytest.approx((0.65 + 0.3) / 2, abs=1e-15)
     assert of(found, PRECISION, "old").value == pytest.approx((1.4 / 3 + 0.6) / 2, abs=1e-15)
     assert of(found, RECALL, "new").value == pytest.approx((0.8 + 0) / 2, abs=1e-15)
-    assert not [line for line in found.judged[0].lines if line.reason or line.state == "unjudged"]
+    assert not [line for line in found.judges[0].lines if line.reason or line.state == "unjudged"]
 
 
 def test_soft_scores_of_aliice_have_a_precision_by_group(cited, backend):
-    scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
-    found = cited(backend(scores, None), pipeline="aliice")
+    found = cited(backend(CLAIMS, None), pipeline="aliice")
     # The groups of answer 1: [1][2], mean 0.5, and [3], 0.4. Answer 2: 0.6. Uncited sentences have no claim.
     assert of(found, PRECISION, "old").value == pytest.approx((0.45 + 0.6) / 2, abs=1e-15)
     assert of(found, RECALL, "old").value == pytest.approx((0.65 + 0.6) / 2, abs=1e-15)
@@ -158,78 +146,38 @@ def test_soft_scores_of_aliice_have_a_precision_by_group(cited, backend):
 
 @pytest.mark.parametrize(("profile", "expected"), [("paper", (0.25 + 1) / 2), ("released", (1 / 3 + 1) / 2)])
 def test_aliices_precision_is_by_group_and_as_released_by_mark(cited, backend, profile, expected):
-    scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
-    scores |= {("\n".join(f"Title: \n{one}" for one in a.split("\n")), claim): v for (a, claim), v in scores.items()}
     # The groups of answer 1: [1] holds and [2] does not, [3] does not.
-    assert of(cited(backend(scores), pipeline="aliice", profile=profile), PRECISION, "old").value == pytest.approx(
-        expected, abs=1e-15
-    )
+    found = cited(backend(CLAIMS | TITLED), pipeline="aliice", profile=profile)
+    assert of(found, PRECISION, "old").value == pytest.approx(expected, abs=1e-15)
 
 
 def test_a_missing_verdict_is_left_out_counted_and_shown(cited, backend):
-    found = cited(backend({**SCORES, ("c", "Dogs bark at night."): None}))
+    found = cited(backend(SCORES | LOST))
     # Answer 1: one of one judged claim is supported; citations 1 and 0.
     assert of(found, RECALL, "old").value == pytest.approx((1 + 0.5) / 2, abs=1e-15)
-    row = next(row for row in answer_rows(found, found.judged[0]) if row["answer"] == "1")
+    row = next(row for row in found.done(()).value.rows["answers:stored"] if row["answer"] == "1")
     assert (row["claims"], row["claims_unjudged"], row["citations_unjudged"]) == (1, 1, 1)
-    (note,) = [note for note in notes_of(found) if note.label == "not judged"]
+    (note,) = note_of(found, "not judged")
     assert note.items == (("stored", "failed 1 (of 7 lines); first: 1, sentence 2: Dogs bark at night."),)
     # Recall with that verdict against answer 1 and for it: (1/2 + .5) / 2 and (2/2 + .5) / 2. Its citations are 1, 0
     # and the missing one, the other answer's precision is what it is: a third of answer 1 lies between the ends.
-    bounds = bounds_of(found, "old")
-    assert bounds["recall"] == (pytest.approx(0.5, abs=1e-15), pytest.approx(0.75, abs=1e-15))
-    worst, best = bounds["precision"]
+    assert bounds_of(found, RECALL) == pytest.approx((0.5, 0.75), abs=1e-15)
+    worst, best = bounds_of(found, PRECISION)
     assert best - worst == pytest.approx(1 / 3 / 2, abs=1e-15)
     assert worst <= of(found, PRECISION, "old").value <= best
-    (note,) = [note for note in notes_of(found) if note.label == "could be"]
-    assert "old recall 50.0 to 75.0" in note.items[0][1]
-
-
-def test_without_a_missing_verdict_there_are_no_bounds(cited):
-    found = cited()
-    assert not [note for note in notes_of(found) if note.label == "could be"]
-
-
-def test_soft_keeps_a_missing_score_apart(cited, backend):
-    found = cited(backend({**SCORES, ("c", "Dogs bark at night."): None}, None))
-    assert of(found, RECALL, "old").value == pytest.approx((0.9 + 0.3) / 2, abs=1e-15)
-    assert [line.reason for line in found.judged[0].lines if line.state == "unjudged"] == ["failed"]
+    assert bounds_of(found, RECALL, "new") == (None, None)
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])
 def test_bounds_of_soft_scores_are_what_the_missing_one_could_make(cited, backend, pipeline):
-    scores = SCORES | {(a, claim.rstrip(".")): score for (a, claim), score in SCORES.items()}
-    pairs = [("c", "Dogs bark at night."), ("c", "Dogs bark at night")]
     found, *ends = (
-        cited(backend(scores | dict.fromkeys(pairs, value), None), pipeline=pipeline) for value in (None, 0.0, 1.0)
+        cited(backend(CLAIMS | dict.fromkeys(LOST, value), None), pipeline=pipeline) for value in (None, 0.0, 1.0)
     )
     for measure in (RECALL, PRECISION):
         low, high = (of(end, measure, "old").value for end in ends)
-        assert bounds_of(found, "old")[measure] == pytest.approx((low, high), abs=1e-15)
+        assert bounds_of(found, measure) == pytest.approx((low, high), abs=1e-15)
         assert low < high
-    (note,) = [note for note in notes_of(found) if note.label == "could be"]
-    assert "to" in dict(note.items)["stored"]
-
-
-def test_sentences_in_rows(cited):
-    found = cited()
-    first = sentence_rows(found.judged[0].lines)[0]
-    assert {key: first[key] for key in ("answer", "sentence", "claims", "claims_supported")} == {
-        "answer": "1",
-        "sentence": 1,
-        "claims": 1,
-        "claims_supported": 1,
-    }
-    assert (first["citations"], first["citations_precise"], first["citations_unjudged"]) == (2, 1, 0)
-    assert ANSWERS[0]["text"][first["start"] : first["end"]] == "Cats sleep all day [1][2]."
-
-
-def test_a_signature_pins_answers_pipeline_and_backend(cited):
-    one, other = cited(), cited(rows=[{**ANSWERS[0], "text": "Cats sleep all day [1]."}])
-    (text,) = signatures_of(one)
-    for part in ("answers:x@", "pipeline:alce", "profile:paper", "splitter:rules", "backend:stored", "B:20", "seed:0"):
-        assert part in text
-    assert signatures_of(other) != (text,)
+    assert [line.reason for line in found.judges[0].lines if line.state == "unjudged"] == ["failed"]
 
 
 def test_a_file_is_the_system_of_answers_that_name_none(write):
@@ -243,35 +191,27 @@ def test_a_file_is_the_system_of_answers_that_name_none(write):
     assert [answer.group for answer in both] == ["q1", "q2", "q1", "q2"]
 
 
-def test_two_files_of_one_name_are_refused(write, tmp_path):
+def test_files_that_go_by_one_name_are_refused(write, tmp_path):
     (tmp_path / "other").mkdir()
     with pytest.raises(UserError, match="in answers, answers"):
         gather([write(), write(name="other/answers.jsonl")])
-
-
-def test_a_file_that_goes_by_the_name_of_a_system_is_refused(write):
     nameless = [{key: value for key, value in row.items() if key != "system"} for row in ANSWERS]
     with pytest.raises(UserError, match=r"Answers in right name the system 'left', .* rename the file"):
         gather([write(nameless, "left.jsonl"), write([{**ANSWERS[0], "system": "left"}], "right.jsonl")])
-    assert {answer.system for answer in gather([write(nameless, "left.jsonl"), write(ANSWERS, "right.jsonl")])} == {
-        "left",
-        *(row["system"] for row in ANSWERS),
-    }
 
 
-def test_the_pooled_variation_of_positions_is_the_pipelines_own(write):
+def test_the_pooled_variation_of_positions(write):
     rows = [
         {**row, "text": "Cups are made of glass [1] or plastic [2][3]. Cats sleep all day [1].", "system": "s"}
         for row in ANSWERS[:2]
     ]
     answers = gather([write([*rows, {**ANSWERS[2], "system": "s"}])])
-    read = read_aliice(answers, aliice_profile("released"))
-    statistic = read.statistics["cvcp"]
-    sums = statistic.moments.sum(axis=0)[:, None]
+    statistic = read_aliice(answers, aliice_profile("released")).statistics["cvcp"]
     cups, cats = "Cups are made of glass [1] or plastic [2][3].", "Cats sleep all day [1]."
     own = [*(cups.index(mark) / len(cups) for mark in ("[1]", "[2]", "[3]")), cats.index("[1]") / len(cats)]
     offsets = [*own, *own, own[-1]]
-    assert statistic.of(sums)[0] == pytest.approx(np.std(offsets) / np.mean(offsets), abs=1e-14)
+    pooled = statistic.of(statistic.moments.sum(axis=0)[:, None])[0]
+    assert pooled == pytest.approx(np.std(offsets) / np.mean(offsets), abs=1e-14)
     # An answer's value is of the same profile: by the paper, it is the mean over the answer's sentences.
     by_answer = [np.std(each) / np.mean(each) for each in (own, own, own[-1:])]
     assert statistic.alone == pytest.approx(by_answer, abs=1e-14)
@@ -299,25 +239,23 @@ def test_claim_recall_is_asked_of_the_answer_as_a_whole(cited, backend):
     rows = [{**ANSWERS[2], "reference": {"claims": ["Cats sleep.", "Cats run.", "Cats eat."]}}, ANSWERS[3]]
     whole = "Cats sleep all day."
     asked = {(whole, "Cats sleep."): 0.9, (whole, "Cats run."): 0.1, (whole, "Cats eat."): None}
-    found = cited(backend(SCORES | asked), rows=rows)
     # One of the two claims with a verdict; the other answer has no claims.
-    assert of(found, CLAIM_RECALL, "new").value == 0.5
+    assert of(cited(backend(SCORES | asked), rows=rows), CLAIM_RECALL, "new").value == 0.5
 
 
 def test_measures_are_those_asked_for(write):
-    rows = [{**row, "reference": {"qa_pairs": [{"short_answers": ["cats"]}]}} for row in ANSWERS]
-    answers = gather([write(rows)])
+    answers = gather([write([{**row, "reference": {"qa_pairs": [{"short_answers": ["cats"]}]}} for row in ANSWERS])])
     assert list(text_measures(answers)[0]) == ["str_em", "str_hit", "length"]
     assert list(text_measures(answers, wanted=["str_em"])[0]) == ["str_em"]
     with pytest.raises(UserError, match="Did you mean 'str_em'"):
         text_measures(answers, wanted=["str_me"])
 
 
-def warnings_of(cited, name="x"):
-    return [note.text for note in citation_sheets(cited, name)[0].footer if note.label == "warning"]
+def warnings_of(cited):
+    return [note.text for note in note_of(cited, "warning")]
 
 
-def test_what_decides_how_a_table_is_read_is_a_warning(cited, backend):
+def test_what_decides_how_a_table_is_read_is_a_warning(cited):
     assert warnings_of(cited()) == []
     other = [{**row, "id": f"x{row['id']}", "group": f"x{row['group']}", "system": "far"} for row in ANSWERS[2:]]
     (said,) = warnings_of(cited(rows=[*ANSWERS, *other]))
@@ -336,10 +274,8 @@ def test_a_table_of_pairs_that_were_read_in_part_has_a_warning(cited, backend, c
     assert said == [f"short truncates {of} of pairs: it misses support in the part that is cut off" for of in warned]
 
 
-def test_aliice_without_a_citation_inside_a_sentence_says_that_it_is_sentence_level(cited, backend):
+def test_whole_sentences_are_told_from_claims_within(cited, backend):
     anything = backend(defaultdict(lambda: 0.9))
-    rows = [{**row, "text": row["text"].replace("[1][2]", "[1]")} for row in ANSWERS]
-    (said,) = warnings_of(cited(anything, rows=rows, pipeline="aliice"))
-    assert said.startswith("no citation is within a sentence")
     within = [{**ANSWERS[0], "text": "Cats sleep [1] all day [2]."}, *ANSWERS[1:]]
-    assert warnings_of(cited(anything, rows=within, pipeline="aliice")) == []
+    found = [cited(anything, rows=rows, pipeline="aliice") for rows in (ANSWERS, within)]
+    assert [any(each.judged[0].measured[WITHIN].alone) for each in found] == [False, True]
