@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from metaeval.errors import UserError, unknown
+from metaeval.errors import unknown
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -24,19 +24,6 @@ def profile_of(owner: type[Options], profile: str, **overrides: Any) -> Options:
     """Return options of the class `owner`, set by a profile, and by `overrides` for fields that it leaves alone."""
     preset = {option.name: option.metadata[profile] for option in fields(owner) if profile in option.metadata}
     return owner(**preset, **overrides)
-
-
-def differing(options: DataclassInstance, base: DataclassInstance) -> list[str]:
-    """Return "NAME=VALUE" of each option whose value differs from that in base, in the order of the fields."""
-    values = {option.name: getattr(options, option.name) for option in fields(options)}
-    return [f"{name}={value}" for name, value in values.items() if value != getattr(base, name)]
-
-
-def check_limits(options: DataclassInstance, *names: str) -> None:
-    """Raise `UserError` if one of the options `names` is a number below 1; None is allowed."""
-    for name in names:
-        if (value := getattr(options, name)) is not None and value < 1:
-            raise UserError(f"{name} is {value}; allowed: a whole number from 1, or none.")
 
 
 def changed_profile(

@@ -124,47 +124,6 @@ class BackendAgreement:
     pairs: int
 
 
-@dataclass(frozen=True)
-class FlipCause:
-    """An answer's contribution to a flip (adds), in the measure's units.
-
-    value_one, value_other: the answer's value under the first and under the second backend; None where undefined.
-    """
-
-    answer: str
-    system: str
-    value_one: float | None
-    value_other: float | None
-    adds: float
-
-
-@dataclass(frozen=True)
-class Flip:
-    """Two systems, `ahead` better than `behind` under the first backend, and worse under the second.
-
-    lead, reversed_lead: ahead's value minus behind's under the first and the second backend. share_of_resamples: share
-    of resamples in which the two flip (None without resamples). causes: at most five answers, those that
-    add most to lead - reversed_lead, which is the sum over all answers of the two systems; empty for a measure that is
-    not a mean over answers.
-    """
-
-    measure: str
-    first: str
-    second: str
-    ahead: str
-    behind: str
-    lead: float
-    reversed_lead: float
-    share_of_resamples: float | None
-    causes: tuple[FlipCause, ...]
-
-    @property
-    def pair(self) -> dict[str, str]:
-        """The measure, the backends (as "one" and "other") and the systems ("ahead", "behind"), as files name them."""
-        backends = {"one": self.first, "other": self.second}
-        return {"measure": self.measure, **backends, "ahead": self.ahead, "behind": self.behind}
-
-
 def agreements(rankings: Rankings) -> list[BackendAgreement]:
     """Return the agreement of each pair of backends under each measure; empty for one backend or one system."""
     if not rankings.comparable:
@@ -180,51 +139,6 @@ def agreements(rankings: Rankings) -> list[BackendAgreement]:
         names = rankings.backends[i], rankings.backends[j]
         rows.append(BackendAgreement(measure, *names, tau, count, systems * (systems - 1) // 2))
     return rows
-
-
-def flips(rankings: Rankings) -> list[Flip]:
-    """Return each pair of systems that two backends order in opposite ways, for each pair of backends and measure."""
-    if not rankings.comparable:
-        return []
-    reversals = []
-    systems, backends = rankings.panel.systems, rankings.backends
-    for (measure, values), (i, j) in product(rankings.values.items(), combinations(range(len(backends)), 2)):
-        signs, others = pair_signs(values[i]), pair_signs(values[j])
-        for pair, (a, b) in enumerate(combinations(range(len(systems)), 2)):
-            if not signs[pair, 0] * others[pair, 0] < 0:
-                continue
-            ahead, behind = (a, b) if signs[pair, 0] > 0 else (b, a)
-            lead, turned = (float(values[backend, ahead, 0] - values[backend, behind, 0]) for backend in (i, j))
-            resampled = signs[pair, 1:] * others[pair, 1:]
-            share = float(np.mean(resampled < 0)) if resampled.size else None
-            causes = tuple(
-                cause for cause in flip_causes(rankings, measure, (i, j), (ahead, behind))[:5] if cause.adds > 0
-            )
-            named = (measure, backends[i], backends[j], systems[ahead], systems[behind])
-            reversals.append(Flip(*named, lead, turned, share, causes))
-    return reversals
-
-
-def flip_causes(
-    rankings: Rankings, measure: str, backends: tuple[int, int], systems: tuple[int, int]
-) -> list[FlipCause]:
-    """Return the contribution of each answer of the two systems to a flip, largest first; empty without shares.
-
-    It is the change of the answer's term in its system's mean from the first backend to the second, in favour of the
-    system behind. backends, systems: the indices of the first and second backend, and of the systems ahead and behind.
-    """
-    if measure not in rankings.shares:
-        return []
-    before, after = (rankings.shares[measure][backend] for backend in backends)
-    causes = []
-    for system, sign in zip(systems, (1.0, -1.0), strict=True):
-        rows = rankings.panel.rows(system).tolist()
-        counted = [sum(shares[row].value is not None for row in rows) for shares in (before, after)]
-        for row in rows:
-            values, answer = (before[row].value, after[row].value), rankings.panel.answers[row]
-            terms = [0.0 if value is None else value / count for value, count in zip(values, counted, strict=True)]
-            causes.append(FlipCause(answer.id, answer.system, *values, sign * (terms[0] - terms[1])))
-    return sorted(causes, key=lambda cause: (-cause.adds, cause.answer))
 
 
 def ranks(values: Floats) -> list[int | None]:
