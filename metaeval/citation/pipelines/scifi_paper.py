@@ -1,21 +1,24 @@
-"""The pipeline `tables-scifi`: the tables of the SCiFi paper, with models as blocks and strategies as lines."""
+"""The analysis `cite tables-scifi`: the tables of the SCiFi paper, with models as blocks and strategies as lines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from metaeval.citation.measures import Statistic, interval_by, micro, replicates, value_of
-from metaeval.citation.pipelines.layout import IntervalEnds, TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import Layout, NameList, Pipeline, PipelineMeasure
-from metaeval.citation.pipelines.provenance import Provenance, data_note, data_of
-from metaeval.citation.pipelines.scifi import SCIFI, Assessed, ScifiCommand, make_facts, provenance_of, value_facts
-from metaeval.citation.pipelines.scifi_groups import FEATURING, group_table
-from metaeval.citation.scifi import answer_measures
+from metaeval.analyses.analysis import Analysis, Done, Progress
+from metaeval.citation.marks_and_sentences import find_sentence_splitter
+from metaeval.citation.measures import Statistic, interval_by, replicates, value_of
+from metaeval.citation.pipelines import options as shared
+from metaeval.citation.pipelines.cited import CitedSheets, CitedTable
+from metaeval.citation.pipelines.layout import TableLines, interval_cell
+from metaeval.citation.pipelines.metric_verdicts import Judges
+from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_cutoff, fact_maker, judge_facts
+from metaeval.citation.pipelines.scifi_groups import group_table
 from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.declared import Flag
 from metaeval.display_text import count
@@ -23,11 +26,10 @@ from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
 from metaeval.report.result import Column
 from metaeval.report.result_tables import cell, rank
-from metaeval.report.table import Cell, Note, Rank, Record, Table, TableRow, format_value, plain
+from metaeval.report.table import Cell, Note, Rank, Record, Table, format_value, plain
 from metaeval.setting_types import as_list
 from metaeval.stats.arrays import Floats, Ints, group_totals
 from metaeval.stats.estimate import Estimate
-from metaeval.stats.influence import COUNTS
 from metaeval.stats.resampling import Draws
 
 STRATEGIES = ("truncated", "summary", "two-stage")
@@ -36,8 +38,8 @@ STRATEGIES = ("truncated", "summary", "two-stage")
 _COLUMNS = (
     Column(key="density", label="Density", digits=2),
     Column(key="density_sub", label="Density (sub)", digits=2),
-    Column(key="entailment", label="Citation Ent.", scale=100, digits=2),
-    Column(key="coverage", label="Cover.", scale=100, digits=2),
+    Column(key="entailment_facts", label="Citation Ent.", scale=100, digits=2),
+    Column(key="coverage_facts", label="Cover.", scale=100, digits=2),
 )
 STATISTICS = (
     Column(key="samples", label="# Samples", digits=0),
@@ -50,22 +52,13 @@ STATISTICS = (
 )
 
 
-def statistics_reading(tokenizer: str = "words") -> Note:
-    """Return the note on the statistics of texts. tokenizer: see `scifi.text_statistics.token_counter`."""
-    tokens = "words and punctuation marks" if tokenizer == "words" else f"those of the tokenizer {plain(tokenizer)}"
-    return Note(
-        "reading",
-        f"Tokens: {tokens}, a sample. Density: citations per sentence with a citation. several: sentences with more "
-        "than one citation; inside: citations that a word of their sentence follows; free: those of these that stand "
-        "away from punctuation (Appendix A.3)",
-    )
+_HEADINGS = ("Strategy", *(column.label for column in _COLUMNS))
 
 
-class ScifiTablesCommand(ScifiCommand):
-    """Options of `cite tables scifi`."""
+class ScifiTablesOptions(FactOptions):
+    """Options of `cite tables-scifi`."""
 
-    untyped = frozenset({"by", "format", "parser", "tokenizer"})
-    hidden = frozenset({"base_url", "record", "replay"})
+    untyped = frozenset({"base_url", "by", "sources"})
 
     table: Annotated[
         tuple[int, ...],
@@ -75,21 +68,25 @@ class ScifiTablesCommand(ScifiCommand):
         default=(),
         description="Tables to make: 1 (statistics, nothing is judged), 2 or 3 (default: 1, 2 and, with --trained, 3).",
     )
-    trained: NameList = Field(
+    trained: shared.NameList = Field(
         default=(), description="Models before and after training, for Table 3: BEFORE=AFTER. Repeatable."
     )
-    by: NameList = Field(
+    by: shared.NameList = Field(
         default=(), description="Fields of the records' reference by which texts are counted (topic, views), in tables."
     )
-    tokenizer: Annotated[str, Flag("NAME")] = Field(
-        default="words",
-        description="Tokens of Table 1: words (and punctuation marks), or those of a tokenizer (hub id or folder).",
-    )
+
+    @property
+    def tables(self) -> Sequence[int]:
+        """The numbers of the tables to make; `UserError` for one that cannot be made."""
+        if wrong := [number for number in self.table if number not in (1, 2, 3)]:
+            raise unknown("table", str(wrong[0]), ("1", "2", "3"))
+        if 3 in self.table and not self.trained:
+            raise UserError("Table 3 compares models before and after training: name them with --trained BEFORE=AFTER.")
+        return self.table or ((1, 2, 3) if self.trained else (1, 2))
 
 
-@dataclass(frozen=True)
-class _System:
-    """A system: its number in the panel, its model and its strategy."""
+class _System(NamedTuple):
+    """A system: its number in the table, its model and its strategy."""
 
     number: int
     model: str
@@ -102,145 +99,138 @@ def split_name(system: str) -> tuple[str, str]:
     return (model, strategy) if model and strategy.casefold() in STRATEGIES else (system, "answers")
 
 
-def _tables(options: ScifiTablesCommand) -> tuple[int, ...]:
-    if wrong := [number for number in options.table if number not in (1, 2, 3)]:
-        raise unknown("table", str(wrong[0]), ("1", "2", "3"))
-    if 3 in options.table and not options.trained:
-        raise UserError("Table 3 compares models before and after training: name them with --trained BEFORE=AFTER.")
-    return tuple(options.table) or ((1, 2, 3) if options.trained else (1, 2))
+def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
+    if len(options.nli) > 1:
+        raise UserError(f"The paper's tables use one metric, and {len(options.nli)} are given as nli: give only one.")
+    wanted, splitter = options.tables, find_sentence_splitter(options.splitter)
+    judged = set(wanted) != {1}
+    judges, maker = Judges(options, progress, needed=judged, find=fact_cutoff), fact_maker(options)
+    answers = shared.answers_in(options)
+    if options.dry_run:
+        return shared.estimated(judges.config, estimate(options, maker, answers))
+    if judged:
+        cited, notes, counted = judge_facts(options, maker, judges, answers, progress)
+    else:
+        name, fields = shared.name_of_data(options.files), {"pipeline": "tables-scifi", "splitter": splitter.name}
+        cited, notes = CitedTable("scifi", "SCiFi", name, answers, judges.config, fields, ()), ()
+        counts = citation_counts(answers, splitter)
+        counted = ((counts.sentences, "sentence"), (counts.marks, "citation mark"))
+    around = replace(cited.provenance(*notes, counted=counted), kind="scifi-paper")
+    around = replace(around, fields={**around.fields, "tokenizer": options.tokenizer})
+    systems, sheets = _systems(cited), list[Table]()
+    if 1 in wanted:
+        sheets.append(_statistics(cited, systems, options, around))
+    if 2 in wanted:
+        sheets.append(_results(cited, systems, around))
+    if 3 in wanted:
+        sheets.append(_differences(cited, systems, options.trained, around))
+    for field in options.by:
+        sheets.append(replace(group_table(answers, field, splitter, around), name=f"by-{safe_name(field)}"))
+    return Done(config=judges.config, sheets=sheets, value=CitedSheets(sheets))
 
 
-def _systems(assessed: Assessed) -> list[_System]:
+def _systems(cited: CitedTable) -> list[_System]:
     """Return the systems, models in the order of their first answer, strategies in the paper's order."""
-    panel = assessed.run.panel
-    order = {answer.system: place for place, answer in reversed(list(enumerate(panel.answers)))}
-    systems = [_System(number, *split_name(name)) for number, name in enumerate(panel.systems)]
+    systems = [_System(number, *split_name(name)) for number, name in enumerate(cited.systems)]
     first: dict[str, int] = {}
-    for system in systems:
-        place = order[panel.systems[system.number]]
-        first[system.model] = min(first.get(system.model, place), place)
+    for place, answer in enumerate(cited.answers):
+        first.setdefault(split_name(answer.system)[0], place)
     steps = {name: place for place, name in enumerate(STRATEGIES)}
     return sorted(systems, key=lambda each: (first[each.model], steps.get(each.strategy.casefold(), 0)))
 
 
-def _lay_out(assessed: Assessed) -> Layout:
-    wanted, tables = _tables(assessed.run.options), {}
-    systems, around, tokenizer = _systems(assessed), _of_answers(assessed), assessed.run.options.tokenizer
-    if tokenizer != "words":
-        around = replace(around, fields={**around.fields, "tokenizer": tokenizer})
-    if 1 in wanted:
-        tables["table-1"] = _statistics(assessed, systems, around)
-    if 2 in wanted:
-        tables["table-2"] = _results(assessed, systems, around)
-    if 3 in wanted:
-        tables["table-3"] = _differences(assessed, systems, around)
-    run = assessed.run
-    for name in run.options.by:
-        tables[f"by-{safe_name(name)}"] = group_table(run.answers, name, run.splitter, around)
-    return Layout(tables)
-
-
-def _of_answers(assessed: Assessed) -> Provenance:
-    if assessed.scored:
-        return replace(provenance_of(assessed), kind="scifi-paper")
-    run = assessed.run
-    marks = citation_counts(run.answers, run.splitter).marks
-    data = data_of(run.name, "scifi", run.answers, 0, marks)
-    fields = {"pipeline": "tables-scifi", "splitter": run.splitter.name}
-    note = data_note(run.panel, data, (marks, "citation mark"))
-    return Provenance(data, "scifi-paper", plain(data.name), fields, run.config.interval, after=[note])
-
-
-def _statistics(assessed: Assessed, systems: Sequence[_System], around: Provenance) -> Table:
+def _statistics(
+    cited: CitedTable, systems: Sequence[_System], options: ScifiTablesOptions, around: Provenance
+) -> Table:
     """Return Table 1: how many samples, tokens and citations the answers of each system or data set have."""
-    table, panel, run = TableLines(), assessed.run.panel, assessed.run
+    table, splitter, unit = TableLines(), find_sentence_splitter(options.splitter), options.tokenizer
     for system in systems:
-        answers = [panel.answers[row] for row in panel.rows(system.number)]
-        counted = citation_counts(answers, run.splitter, run.options.tokenizer)
+        answers = [cited.answers[row] for row in cited.rows(system.number)]
+        counted = citation_counts(answers, splitter, unit)
         values = {"samples": counted.samples, "sentences": counted.sentences, **counted.shares}
-        name = panel.systems[system.number]
+        name = cited.systems[system.number]
         cells = [format_value(values[column.key], column) for column in STATISTICS]
         table.add("", name, cells, *({"system": name, "measure": key, "value": v} for key, v in values.items()))
+    tokens = "words and punctuation marks" if unit == "words" else f"those of the tokenizer {plain(unit)}"
+    reading = (
+        f"Tokens: {tokens}, a sample. Density: citations per sentence with a citation. several: sentences with more "
+        "than one citation; inside: citations that a word of their sentence follows; free: those of these that stand "
+        "away from punctuation (Appendix A.3)"
+    )
     headings = ("Data", *(column.label for column in STATISTICS))
-    return around.lines(
-        "table-1", "Statistics of the texts", headings, table, [statistics_reading(run.options.tokenizer)]
-    )
+    return around.lines("table-1", "Statistics of the texts", headings, table, [Note("reading", reading)])
 
 
-def _measures(assessed: Assessed) -> dict[str, Statistic]:
-    read, scored = assessed.read, assessed.scored[0]
-    return {
-        "density": micro(answer_measures.densities(read), COUNTS),
-        "density_sub": micro(answer_measures.densities(read, inside=True), COUNTS),
-        **{name: scored.statistics[f"{name}_facts"] for name in ("entailment", "coverage")},
+def _measures(cited: CitedTable) -> dict[str, Statistic]:
+    known = {key: of for each in cited.judged for key, of in each.measured.items()}
+    return {column.key: known[column.key] for column in _COLUMNS}
+
+
+def _results(cited: CitedTable, systems: Sequence[_System], around: Provenance) -> Table:
+    """Return Table 2 (or 6, from answers to positive documents alone): the measures of each strategy by model.
+
+    The best of all is bold, the best of a model's strategies underlined.
+    """
+    values = {
+        system: {key: cited.interval_over(of, cited.rows(system.number)) for key, of in _measures(cited).items()}
+        for system in systems
     }
-
-
-def _results(assessed: Assessed, systems: Sequence[_System], around: Provenance) -> Table:
-    """Return Table 2 (or 6, from answers to positive documents alone): the measures of each strategy by model."""
-    panel, measures = assessed.run.panel, _measures(assessed)
-    values = {system: panel.ends(measures, system.number) for system in systems}
-    rows: list[TableRow] = []
+    table = TableLines()
     for system in systems:
-        cells = [_ranked(column, system, values) for column in _COLUMNS]
-        rows.append((plain(system.model), system.strategy, cells))
-    records = [record for system in systems for record in _records(system, values[system])]
+        cells: list[Cell] = []
+        for column in _COLUMNS:
+            printed = interval_cell(values[system][column.key].ends, column)
+            places: Mapping[Rank, Sequence[_System]] = {
+                "second": [each for each in systems if each.model == system.model],
+                "best": systems,
+            }
+            for place, peers in places.items():
+                ranks = rank((values[each][column.key].value for each in peers), column)
+                if ranks.get(printed.number) == "best":
+                    printed = replace(printed, rank=place)
+            cells.append(printed)
+        table.add(plain(system.model), system.strategy, cells, *_records(system, values[system]))
+    grid = around.lines("table-2", "Citations and coverage by strategy and model", _HEADINGS, table)
     legend = "Bold: best of all; underlined: best strategy of its model." if len(systems) > 1 else ""
-    grid = around.lines(
-        "table-2", "Citations and coverage by strategy and model", _headings(), TableLines(rows, records)
-    )
     return replace(grid, legend=legend)
 
 
-def _headings() -> tuple[str, ...]:
-    return ("Strategy", *(column.label for column in _COLUMNS))
-
-
-def _ranked(column: Column, system: _System, values: Mapping[_System, Mapping[str, IntervalEnds]]) -> Cell:
-    """Return the cell of a system, bold if it is the best of all, underlined if it is the best of its model's."""
-    printed = interval_cell(values[system][column.key], column)
-    places: Mapping[Rank, Sequence[_System]] = {
-        "best": [*values],
-        "second": [each for each in values if each.model == system.model],
-    }
-    for place, peers in places.items():
-        ranks = rank((values[each][column.key][0] for each in peers), column)
-        if ranks.get(printed.number) == "best":
-            return replace(printed, rank=place)
-    return printed
-
-
-def _records(system: _System, values: Mapping[str, IntervalEnds]) -> list[Record]:
+def _records(system: _System, values: Mapping[str, Estimate]) -> list[Record]:
     named = {"model": system.model, "strategy": system.strategy}
     return [
-        {**named, "measure": key, "value": value, "low": low, "high": high}
-        for key, (value, low, high) in values.items()
+        {**named, "measure": key.removesuffix("_facts"), "value": known.value, "low": known.low, "high": known.high}
+        for key, known in values.items()
     ]
 
 
-def _differences(assessed: Assessed, systems: Sequence[_System], around: Provenance) -> Table:
+def _differences(cited: CitedTable, systems: Sequence[_System], trained: Sequence[str], around: Provenance) -> Table:
     """Return Table 3: measures after training less those before, on the questions that both answered."""
-    measures, table = _measures(assessed), TableLines()
+    table = TableLines()
     left_out: list[str] = []
-    for pair in assessed.run.options.trained:
+    for pair in trained:
         before, after = _pair(pair, systems)
-        for strategy, (first, second) in _by_common_strategy(before, after, pair).items():
-            rows = [assessed.run.panel.rows(each.number) for each in (first, second)]
-            rows, lost = _on_common_groups(assessed, rows, pair)
-            left_out += [
-                f"{pair} ({strategy}): {count(lost, 'answer')} to questions that only one of the two answered"
-            ] * (lost > 0)
-            ends = {key: _difference(assessed, statistic, rows).ends for key, statistic in measures.items()}
-            cells = [cell(*ends[column.key], column, signed=True) for column in _COLUMNS]
-            named = _System(second.number, f"{before[0].model} to {after[0].model}", strategy)
-            table.add(plain(named.model), strategy, cells, *_records(named, ends))
-    notes = [
-        Note(
-            "reading", "after training less before it; intervals are paired: they resample questions with both answers"
-        ),
-        Note("left out", "; ".join(map(plain, left_out))),
-    ]
-    return around.lines("table-3", "Differences after training", _headings(), table, notes)
+        later = {each.strategy: each for each in after}
+        common = [(each, later[each.strategy]) for each in before if each.strategy in later]
+        if not common:
+            raise UserError(f"--trained {shown(pair)}: no strategy in common: give answers by the same strategy.")
+        for first, second in common:
+            of_both = [cited.rows(each.number) for each in (first, second)]
+            asked = np.intersect1d(*(cited.group[rows] for rows in of_both))
+            if not asked.size:
+                raise UserError(
+                    f"--trained {shown(pair)}: no question in common: give both models' answers to the same questions."
+                )
+            kept = [rows[np.isin(cited.group[rows], asked)] for rows in of_both]
+            if lost := sum(rows.size for rows in of_both) - sum(rows.size for rows in kept):
+                lines = f"{count(lost, 'answer')} to questions that only one of the two answered"
+                left_out.append(f"{pair} ({first.strategy}): {lines}")
+            found = {key: _difference(cited, of, kept) for key, of in _measures(cited).items()}
+            cells = [cell(*found[column.key].ends, column, signed=True) for column in _COLUMNS]
+            named = _System(second.number, f"{before[0].model} to {after[0].model}", first.strategy)
+            table.add(plain(named.model), first.strategy, cells, *_records(named, found))
+    reading = "after training less before it; intervals are paired: they resample questions with both answers"
+    notes = [Note("reading", reading), Note("left out", "; ".join(map(plain, left_out)))]
+    return around.lines("table-3", "Differences after training", _HEADINGS, table, notes)
 
 
 def _pair(pair: str, systems: Sequence[_System]) -> tuple[list[_System], list[_System]]:
@@ -255,77 +245,37 @@ def _pair(pair: str, systems: Sequence[_System]) -> tuple[list[_System], list[_S
     return matches[0], matches[1]
 
 
-def _by_common_strategy(
-    before: Sequence[_System], after: Sequence[_System], pair: str
-) -> dict[str, tuple[_System, _System]]:
-    later = {each.strategy: each for each in after}
-    common = {each.strategy: (each, later[each.strategy]) for each in before if each.strategy in later}
-    if not common:
-        raise UserError(f"--trained {shown(pair)}: no strategy in common: give answers by the same strategy.")
-    return common
-
-
-def _on_common_groups(assessed: Assessed, rows: Sequence[Ints], pair: str) -> tuple[list[Ints], int]:
-    """Return the rows of two systems to the questions that both answered, and how many answers this leaves out."""
-    group = assessed.run.panel.group
-    shared = np.intersect1d(group[rows[0]], group[rows[1]])
-    if not shared.size:
-        raise UserError(
-            f"--trained {shown(pair)}: no question in common: give both models' answers to the same questions."
-        )
-    kept = [each[np.isin(group[each], shared)] for each in rows]
-    return kept, sum(each.size for each in rows) - sum(each.size for each in kept)
-
-
-def _difference(assessed: Assessed, statistic: Statistic, rows: Sequence[Ints]) -> Estimate:
+def _difference(cited: CitedTable, statistic: Statistic, rows: Sequence[Ints]) -> Estimate:
     """Return a statistic of the second rows less that of the first, with its interval; None if either is undefined."""
-    panel = assessed.run.panel
     if any(value_of(statistic, each) is None for each in rows):
         return Estimate(None)
 
     def run(draws: Draws) -> Floats:
-        before, after = (replicates(statistic, each, panel.group, draws) for each in rows)
+        before, after = (replicates(statistic, each, cited.group, draws) for each in rows)
         return after - before
 
-    counts = sum(group_totals(statistic.counts[each], panel.group[each], panel.n_groups) for each in rows)
-    alone = np.unique(panel.group[rows[0]]).size < 2
-    resampling = replace(panel.resampling, n=0) if alone else panel.resampling
+    counts = sum(group_totals(statistic.counts[each], cited.group[each], cited.n_groups) for each in rows)
+    alone = np.unique(cited.group[rows[0]]).size < 2
+    resampling = replace(cited.resampling, n=0) if alone else cited.resampling
     return interval_by(run, np.asarray(counts).astype(np.int64), resampling)[0]
 
 
-TABLES_SCIFI = Pipeline(
-    name="tables-scifi",
-    title="SCiFi",
-    paper="Cao and Wang 2024, SCiFi (arXiv 2406.06125), Tables 1, 2, 3 and 6",
-    help="""Make Tables 1, 2, 3 and 6 of the SCiFi paper from answers.
-
-    Models are blocks and strategies lines, after the systems' names
-    MODEL/STRATEGY, as 'cite generate' writes them. Table 1 has statistics of
-    any data set, and alone (--table 1) judges nothing. Table 6 is Table 2 on
-    answers to positive documents alone. Table 4 and the values of Figure 2
-    count texts by a field of their records: -s by=topic, -s by=views.
-
-    \b
-    Examples:
-      metaeval cite tables scifi truncated.jsonl summary.jsonl --nli overlap
-      metaeval cite tables scifi before.jsonl after.jsonl --trained llama=llama-lora
-      metaeval cite tables scifi scifi.jsonl hagrid.jsonl --table 1
-      metaeval cite tables scifi scifi.jsonl --table 1 -s by=topic
-    """,
-    options=ScifiTablesCommand,
-    measures=(
-        *SCIFI.measures,
-        PipelineMeasure(FEATURING, "texts with citations inside", "share of texts with a citation inside", 100, 1),
-    ),
-    owners=SCIFI.owners,
-    backends="one",
-    chat="optional",
-    purpose=SCIFI.purpose,
-    asks=SCIFI.asks,
-    cutoff=SCIFI.cutoff,
-    read=SCIFI.read,
-    estimate=SCIFI.estimate,
-    ask=lambda source, chat: source if _tables(source.run.options) == (1,) else make_facts(source, chat),
-    judge=lambda facts, backends: value_facts(facts, backends()) if facts.read else facts,
-    lay_out=_lay_out,
+TABLES_SCIFI = Analysis(
+    name="cite tables-scifi",
+    summary="Make Tables 1, 2, 3 and 6 of the SCiFi paper from answers.",
+    about="""Models are blocks and strategies lines, after the systems' names MODEL/STRATEGY, as 'cite generate' writes
+them. Table 1 has statistics of any data set, and alone (--table 1) judges nothing. Table 6 is Table 2 on answers to
+positive documents alone. Table 4 and the values of Figure 2 count texts by a field of their records: -s by=topic, -s
+by=views. Source: Cao and Wang 2024 (arXiv 2406.06125).""",
+    examples=[
+        "cite tables-scifi truncated.jsonl summary.jsonl --nli overlap",
+        "cite tables-scifi before.jsonl after.jsonl --trained llama=llama-lora",
+        "cite tables-scifi scifi.jsonl hagrid.jsonl --table 1",
+        "cite tables-scifi scifi.jsonl --table 1 -s by=topic",
+    ],
+    options=ScifiTablesOptions,
+    run=_run,
+    folder="cite/tables-scifi",
+    again=shared.with_kept_replies,
+    figures=shared.draw,
 )

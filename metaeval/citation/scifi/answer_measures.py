@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from metaeval.citation.citation_table import find_place
-from metaeval.citation.data_model import Answer, Entails, answer_cells
-from metaeval.citation.measures import AnswerShare, Statistic, macro, micro, sum_up
+from metaeval.citation.measures import AnswerShare, sum_up
 from metaeval.citation.scifi.data_model import (
     DEFAULTS,
     AnswerFacts,
@@ -24,51 +23,32 @@ from metaeval.citation.scifi.data_model import (
     ScifiOptions,
     unread_marks,
 )
-from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
-from metaeval.corpus.sentences import RULES, SentenceSplitter
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredFacts:
-    """Facts scored by one backend. facts, references: a line for each fact of the answers, and of their references.
-
-    entailment, coverage: one share for each answer. statistics: entailment_facts, entailment_answers (a mean over facts
-    or over answers), and so for coverage.
-    """
-
-    facts: Sequence[FactLine]
-    references: Sequence[CoverageLine]
-    entailment: Sequence[AnswerShare]
-    coverage: Sequence[AnswerShare]
-    statistics: dict[str, Statistic]
-
-
-def score_facts(
-    read: Sequence[AnswerFacts], entails: Entails, options: ScifiOptions, soft: bool, splitter: SentenceSplitter = RULES
-) -> ScoredFacts:
-    """Score the facts of the answers and of their references. Raises ValueError for a `soft` score outside 0 to 1."""
-    lines = fact_lines(read, entails, options, soft, splitter)
-    references = coverage_lines(read, entails, soft)
-    shares = {"entailment": entailments(read, lines, options), "coverage": coverages(read, references)}
-    statistics = {
-        f"{measure}_{over}": average(answer_shares)
-        for measure, answer_shares in shares.items()
-        for over, average in (("facts", micro), ("answers", macro))
-    }
-    return ScoredFacts(lines, references, shares["entailment"], shares["coverage"], statistics)
 
 
 def text_shares(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, list[AnswerShare]]:
-    """Return the measures that need no verdict, by name, with one share for each answer."""
+    """Return the measures that need no verdict, by name, with one share for each answer.
+
+    density, density_sub: number of citations (marks) over sentences, and of those that another word of the sentence
+    follows. uncited: share of facts whose sentences have no citation. citations_without_facts: share of citations that
+    belong to no fact. not_found: share of segments that were searched for and not found; open are those that no usable
+    reply named, which could not be searched for.
+    """
+    found = [Counter(fact.segment.match for fact in each.facts) for each in read]
+    looked_for = [each.total() - each["not asked"] - each["no reply"] for each in found]
     return {
         "density": densities(read),
         "density_sub": densities(read, inside=True),
         "facts_per_sentence": [
             AnswerShare(len(answer.facts), len(answer.sentences) - len(answer.lost)) for answer in read
         ],
-        "uncited": uncited([answer.answer for answer in read], lines),
+        "uncited": sum_up(
+            [each.answer for each in read], ((line.answer, float(line.state == "uncited"), False) for line in lines)
+        ),
         "citations_without_facts": citations_without_facts(read, lines),
-        "not_found": unmapped(read),
+        "not_found": [
+            AnswerShare(each["sentence"], total, each["no reply"])
+            for each, total in zip(found, looked_for, strict=True)
+        ],
     }
 
 
@@ -79,27 +59,25 @@ def fact_row(line: FactLine) -> dict[str, Any]:
     return {**row, "citations": cited}
 
 
-def answer_rows(read: Sequence[AnswerFacts], scored: ScoredFacts, options: ScifiOptions) -> list[dict[str, Any]]:
-    """Return one row for each answer: citation entailment, coverage, their numbers of facts, and `text_shares`."""
-    texts = text_shares(read, scored.facts)
+def answer_rows(
+    read: Sequence[AnswerFacts],
+    entailment: Sequence[AnswerShare],
+    coverage: Sequence[AnswerShare],
+    options: ScifiOptions = DEFAULTS,
+) -> list[dict[str, Any]]:
+    """Return one row for each answer: numbers of its facts, of its reference's, and of problems."""
     return [
         {
-            **answer_cells(answer.answer),
-            "entailment": entailment.value,
-            "facts_judged": entailment.total,
-            "facts_unjudged": entailment.open - len(lost_citing(answer, options)),
-            "coverage": coverage.value,
-            "reference_facts": coverage.total,
-            "reference_facts_unjudged": coverage.open - answer.reference_lost,
+            "facts_judged": of_facts.total,
+            "facts_unjudged": of_facts.open - len(lost_citing(answer, options)),
+            "reference_facts": covers.total,
+            "reference_facts_unjudged": covers.open - answer.reference_lost,
             "sentences": len(answer.sentences),
             "sentences_without_facts": len(answer.lost),
             "facts": len(answer.facts),
-            **{key: shares[number].value for key, shares in texts.items()},
             "problems": "; ".join(f"{name} {times}" for name, times in sorted(answer.problems.items())),
         }
-        for number, (answer, entailment, coverage) in enumerate(
-            zip(read, scored.entailment, scored.coverage, strict=True)
-        )
+        for answer, of_facts, covers in zip(read, entailment, coverage, strict=True)
     ]
 
 
@@ -132,11 +110,6 @@ def lost_citing(each: AnswerFacts, options: ScifiOptions = DEFAULTS) -> list[int
     return [n for n in sorted(each.lost) if options.uncited == "fails" or each.sentences[n - 1].groups]
 
 
-def uncited(answers: Sequence[Answer], lines: Sequence[FactLine]) -> list[AnswerShare]:
-    """Return, for each answer, the share of its facts whose sentences have no citation."""
-    return sum_up(answers, ((line.answer, float(line.state == "uncited"), False) for line in lines))
-
-
 def densities(read: Sequence[AnswerFacts], inside: bool = False) -> list[AnswerShare]:
     """Return the number of citations (marks) of each answer over its sentences.
 
@@ -147,19 +120,6 @@ def densities(read: Sequence[AnswerFacts], inside: bool = False) -> list[AnswerS
         groups = [(group, sentence.text[group.at :]) for sentence in each.sentences for group in sentence.groups]
         hits = sum(len(group.marks) for group, behind in groups if not inside or any(map(str.isalnum, behind)))
         shares.append(AnswerShare(hits, len(each.sentences)))
-    return shares
-
-
-def unmapped(read: Sequence[AnswerFacts]) -> list[AnswerShare]:
-    """Return, for each answer, the share of segments that were searched for and not found.
-
-    Open: segments that no usable reply named, which could not be searched for.
-    """
-    shares = []
-    for each in read:
-        matches = Counter(fact.segment.match for fact in each.facts)
-        looked_for = matches.total() - matches["not asked"] - matches["no reply"]
-        shares.append(AnswerShare(matches["sentence"], looked_for, matches["no reply"]))
     return shares
 
 
@@ -190,37 +150,16 @@ def citations_without_facts(read: Sequence[AnswerFacts], lines: Sequence[FactLin
     return shares
 
 
-def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, int]:
-    """Return the numbers of sentences, facts and marks, in all and by kind; kinds that do not occur are left out.
-
-    `facts` is the sum over the states of facts ("facts: judged"), and over how their segments were found ("segments:
-    verbatim"); `marks` includes marks that are not read.
-    """
-    missed = [mark for each in read for mark in unread_marks(each.answer, each.sentences)]
-    in_groups = [
-        (mark.number, len(each.answer.passages))
-        for each in read
-        for sentence in each.sentences
-        for group in sentence.groups
-        for mark in group.marks
-    ]
-    problems = Counter[str](problem for _, problem in (find_place(*mark) for mark in in_groups) if problem is not None)
-    numbers = {
-        "sentences": sum(len(each.sentences) for each in read),
-        "sentences cited": sum(bool(sentence.groups) for each in read for sentence in each.sentences),
-        "facts": len(lines),
-        **_named("facts", Counter(line.state for line in lines)),
-        **_named("segments", Counter(line.match for line in lines)),
-        "marks": len(in_groups) + len(missed),
-        "marks: not read": len(missed),
-        **_named("problem", problems),
-    }
-    always = ("sentences", "facts", "marks")
-    return {name: number for name, number in numbers.items() if number or name in always}
-
-
-def _named(what: str, numbers: Counter[str]) -> dict[str, int]:
-    return {f"{what}: {kind}": numbers[kind] for kind in sorted(numbers)}
+def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> Counter[str]:
+    """Return the numbers of cited sentences, of facts and segments by kind, and of marks not read or of no passage."""
+    found = Counter(f"facts: {line.state}" for line in lines) + Counter(f"segments: {line.match}" for line in lines)
+    for each in read:
+        groups = [group for sentence in each.sentences for group in sentence.groups]
+        problems = (find_place(mark.number, len(each.answer.passages))[1] for group in groups for mark in group.marks)
+        found.update(f"problem: {problem}" for problem in problems if problem is not None)
+        found["sentences cited"] += sum(bool(sentence.groups) for sentence in each.sentences)
+        found["marks: not read"] += len(unread_marks(each.answer, each.sentences))
+    return +found
 
 
 def _opened(shares: Sequence[AnswerShare], more: Sequence[int]) -> list[AnswerShare]:
