@@ -326,7 +326,8 @@ class CitedTable:
     def _lacking(self, each: Judged) -> str:
         reasons = Counter(reason for *_, reason in each.lacking)
         first = [(answer, place, text) for answer, place, text, _ in each.lacking]
-        of = count(len(each.lines), "line")
+        rows = [f"{len(records):,} {kind}" for kind, records in each.rows.items() if kind != "answers"]
+        of = count(len(each.lines), "line") if each.lines else ", ".join(rows)
         return provenance.reasons_text(reasons, of, first) if first else ""
 
     def _bounds(self, each: Judged) -> str:
@@ -336,7 +337,7 @@ class CitedTable:
             texts = []
             for key, (label, measure) in self.ranked.items():
                 known = self.estimates.get((each.name, self.systems[system], key))
-                if known is not None and known.worst is not None:
+                if known is not None and known.worst != known.best:
                     ends = (format_value(end, measure.column) for end in (known.worst, known.best))
                     texts.append(f"{label} {' to '.join(ends)}")
             return texts
