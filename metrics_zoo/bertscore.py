@@ -255,7 +255,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
     @cached_property
     def texts(self) -> JobTexts:
         """Return the store of the job's encoded texts: unit vectors, one for each token."""
-        return JobTexts(self.backbone.encoder, _unit)
+        return JobTexts(self.backbone.encoder, lambda states: states / states.norm(dim=1, keepdim=True))
 
     @cached_property
     def weights(self) -> torch.Tensor:
@@ -268,8 +268,16 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Load the model, count the sources that hold each token (idf), and encode the job's statements."""
+        import torch
+
         if self.options.idf:
-            self.weights = self._idf(sources)
+            # Of each token id log((sources + 1) / (sources that hold it + 1)).
+            held = torch.zeros(self.backbone.size, dtype=torch.float64)
+            for first in range(0, len(sources), _SLICE):
+                ids, _ = self.backbone.encoder.tokenise(self._given(sources[first : first + _SLICE]))
+                for text_ids in ids:
+                    held[text_ids] += 1  # a token that occurs twice counts once
+            self.weights = torch.log((len(sources) + 1) / (held + 1))
         self.texts.prepare(self._given(statements))
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[TokenMatch]:
@@ -318,19 +326,3 @@ class BERTScore(TwoStepMetric, ModelMetric):
     def _given(self, texts: Sequence[str]) -> list[str]:
         """Return the texts as the tokenizer gets them: stripped, with `before` in front of those not empty."""
         return [text and self.backbone.before + text for text in map(str.strip, texts)]
-
-    def _idf(self, sources: Sequence[str]) -> torch.Tensor:
-        """Return for each token id log((sources + 1) / (sources that hold it + 1)); (vocabulary,)."""
-        import torch
-
-        held = torch.zeros(self.backbone.size, dtype=torch.float64)
-        for first in range(0, len(sources), _SLICE):
-            ids, _ = self.backbone.encoder.tokenise(self._given(sources[first : first + _SLICE]))
-            for text_ids in ids:
-                held[text_ids] += 1  # a token that occurs twice counts once
-        return torch.log((len(sources) + 1) / (held + 1))
-
-
-def _unit(states: torch.Tensor) -> torch.Tensor:
-    unit: torch.Tensor = states / states.norm(dim=1, keepdim=True)
-    return unit

@@ -186,7 +186,12 @@ class _LLMJudge(Metric):
         pairs = list(zip(sources, statements, strict=True))
         requests = self._requests([pair for pair in pairs if _has_words(pair)])
         answers = list(zip(requests, self._replies_to(requests), strict=True))
-        self._check_logprobs([answer for _, answer in answers])
+        replies = [answer for _, answer in answers if isinstance(answer, Reply) and answer.whole]
+        if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
+            raise UserError(
+                f"{self.options.base_url} gives no log-probabilities for model {self.options.model!r}, or none that "
+                f"could be: set the option mode=reply for {self.card.name}, or ask a server that gives them."
+            )
         size = self.options.samples
         judged = (self._pair_score(answers[start : start + size]) for start in range(0, len(answers), size))
         return [next(judged) if _has_words(pair) else PairScore(None, Status.EMPTY) for pair in pairs]
@@ -318,15 +323,6 @@ class _LLMJudge(Metric):
         if judgement is None or self.options.mode == "reply":
             return None if judgement is None else judgement.value
         return score_parsing.expected_score(reply.content, reply.logprobs, judgement, self.scale)
-
-    def _check_logprobs(self, answers: Sequence[Answer]) -> None:
-        """Raise `UserError` if, with mode=logprob, there are whole replies and none of them has log-probabilities."""
-        replies = [answer for answer in answers if isinstance(answer, Reply) and answer.whole]
-        if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
-            raise UserError(
-                f"{self.options.base_url} gives no log-probabilities for model {self.options.model!r}, or none that "
-                f"could be: set the option mode=reply for {self.card.name}, or ask a server that gives them."
-            )
 
 
 def _has_words(pair: tuple[str, str]) -> bool:

@@ -282,7 +282,9 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
             f"There is no file {path}: give another as conv_weights, or leave conv_weights out for the published one."
         )
     layers = _load(path)
-    edges = _edges(bins)
+    edges = np.array([*_LOW, *_HIGH])
+    if bins != "percentile":  # as in the official code: for some N rounding adds an almost empty bin
+        edges = np.array([*np.arange(0, 1, 1 / int(bins.removeprefix("even"))), 1.0])
     wanted = {
         "mlp.weight": (1, len(nli_labels) * (len(edges) - 1)),
         "mlp.bias": (1,),
@@ -318,10 +320,3 @@ def _load(path: Path) -> dict[str, ImageValues]:
         raise UserError(
             f"{path} cannot be read as layers of summac-conv ({type(error).__name__}: {reason}): fetch it again."
         ) from error
-
-
-def _edges(bins: str) -> ImageValues:
-    if bins == "percentile":
-        return np.array([*_LOW, *_HIGH])
-    # As in the official code: for some N rounding adds an almost empty bin.
-    return np.array([*np.arange(0, 1, 1 / int(bins.removeprefix("even"))), 1.0])

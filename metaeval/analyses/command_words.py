@@ -82,7 +82,11 @@ def command_of(recipe: Mapping[str, Any]) -> list[str]:
         elif words := [] if key in takes.untyped else _typed(key, field, value):
             options += words
         else:
-            settings += _set(key, field, value)
+            required = field is None or field.is_required()
+            usual = None if required else field.get_default(call_default_factory=True)
+            known = usual.model_dump(mode="json") if isinstance(usual, BaseModel) else usual
+            leaves = _leaves(key, value, known)
+            settings += [word for name, setting in leaves for word in ("--set", f"{name}={setting}")]
     return [*name.split(), *arguments, *options, *settings]
 
 
@@ -101,12 +105,6 @@ def _typed(name: str, field: FieldInfo | None, value: Any) -> list[str]:
             return [word for member in value for word in (option, str(member))]
         return [] if any("," in str(member) for member in value) else [option, ",".join(map(str, value))]
     return [option, str(value)]
-
-
-def _set(name: str, field: FieldInfo | None, value: Any) -> list[str]:
-    usual = field.get_default(call_default_factory=True) if field is not None and not field.is_required() else None
-    known = usual.model_dump(mode="json") if isinstance(usual, BaseModel) else usual
-    return [word for key, setting in _leaves(name, value, known) for word in ("--set", f"{key}={setting}")]
 
 
 def yaml_text(value: Any) -> str:

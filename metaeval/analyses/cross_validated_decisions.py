@@ -150,7 +150,13 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
                 f"{name}_from": float(cut) if np.isfinite(cut) else None for name, cut in zip(names, cuts, strict=True)
             }
             records.append({"metric": decision.metric, "fold": fold, **begins, "note": note})
-        rows.append(("", decision.metric, [_mean_of(cuts) for cuts in decision.thresholds.T]))
+        means = [
+            cell(float(cuts.mean()), float(cuts.min()), float(cuts.max()))
+            if np.isfinite(cuts).all()
+            else Cell(UNDEFINED)
+            for cuts in decision.thresholds.T
+        ]
+        rows.append(("", decision.metric, means))
         if some := [text for text in never_notes if text]:
             never.append((plain(decision.metric), f"{'; '.join(dict.fromkeys(some))} ({len(some)} folds)"))
     reading = "score from which a level is decided: mean over the folds, least to most"
@@ -169,13 +175,6 @@ def _undecided_levels(cuts: Floats, levels: Ints) -> str:
     ends = np.concatenate(([-np.inf], cuts, [np.inf]))
     missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
     return f"never {', '.join(missing)}" if missing else ""
-
-
-def _mean_of(cuts: Floats) -> Cell:
-    if not np.isfinite(cuts).all():
-        return Cell(UNDEFINED)
-    mean, least, most = float(cuts.mean()), float(cuts.min()), float(cuts.max())
-    return cell(mean, least, most)
 
 
 _RATES = {"precision": level_precision, "recall": level_recall, "f1": level_f1}

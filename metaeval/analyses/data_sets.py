@@ -78,8 +78,14 @@ def show_card(options: DataCardOptions, progress: Progress) -> Done:
     for key, option in card.options.items():
         values = f" ({' | '.join(map(str, option.allowed))})" if option.allowed else ""
         lines.append((f"option {key}", f"{option.help}{values}, default {defaults.get(key, option.default)}"))
-    counts = [] if card.questions else _count_lines(card, options.split or split or card.default_split, config)
-    return Done(value=Card([*lines, ("note", card.note), *counts, *_file_lines(card)]))
+    lines.append(("note", card.note))
+    lines += [] if card.questions else _count_lines(card, options.split or split or card.default_split, config)
+    for file in dict.fromkeys(file for files in card.files.values() for file in files):
+        splits = ", ".join(name for name, files in card.files.items() if file in files)
+        size = f"{count(file.size, 'byte')}, " if file.size else ""
+        lines.append(("file", f"{file.name} ({splits}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
+        lines.append(("from", file.url))
+    return Done(value=Card(lines))
 
 
 def _count_lines(card: Dataset, split: str, config: RunConfig) -> Sequence[tuple[str, str]]:
@@ -136,16 +142,6 @@ def _counts(config: RunConfig) -> Sequence[tuple[str, str]]:
             + (f", {twins.conflicting:,} of them at two levels" if twins.conflicting else ""),
         ),
     ]
-
-
-def _file_lines(card: Dataset) -> Sequence[tuple[str, str]]:
-    lines = []
-    for file in dict.fromkeys(file for files in card.files.values() for file in files):
-        splits = ", ".join(name for name, files in card.files.items() if file in files)
-        size = f"{count(file.size, 'byte')}, " if file.size else ""
-        lines.append(("file", f"{file.name} ({splits}): {size}SHA-256 {file.sha256 or 'not pinned'}"))
-        lines.append(("from", file.url))
-    return lines
 
 
 class DataFetchOptions(DataSetOptions):

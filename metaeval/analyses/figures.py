@@ -44,7 +44,13 @@ class FiguresOptions(OutputSettings, DeclaredOptions):
 
 def _run(options: FiguresOptions, progress: Progress) -> Done:
     if options.sentence is not None:
-        return _of_sentence(options, options.sentence)
+        if "jobs" in options.model_fields_set:
+            raise UserError("--sentence draws the tree of a sentence instead of jobs: leave out --sentence, or JOB.")
+        analyses = (registry.find("analysis", name) for name in registry.names("analysis") if name.startswith("cite."))
+        draw = next(analysis.tree for analysis in analyses if analysis.tree)
+        tree, made_by, lines = draw(options.sentence, options.parser)
+        job = partial(_write, options, "sentence", [options.sentence, made_by], {"tree": tree})
+        return Done(shown=lines, value={"tree": tree}, job=job)
     options.refuse(("parser",), "for --sentence")
     results = [job for job in options.jobs if isinstance(job, Result)]
     names = [job for job in options.jobs if not isinstance(job, Result)]
@@ -102,16 +108,6 @@ def _write(
     write_manifests(options.run(metrics=()), command, [], written, recipe)
     kinds = ", ".join(sorted({path.suffix.removeprefix(".") for path in written}))
     return folder, f"{', '.join(dict.fromkeys(path.stem for path in written))}: {kinds}"
-
-
-def _of_sentence(options: FiguresOptions, sentence: str) -> Done:
-    if "jobs" in options.model_fields_set:
-        raise UserError("--sentence draws the tree of a sentence instead of jobs: leave out --sentence, or JOB.")
-    analyses = (registry.find("analysis", name) for name in registry.names("analysis") if name.startswith("cite."))
-    tree, made_by, lines = next(analysis.tree for analysis in analyses if analysis.tree)(sentence, options.parser)
-    drawn = {"tree": tree}
-    job = partial(_write, options, "sentence", [sentence, made_by], drawn)
-    return Done(shown=lines, value=drawn, job=job)
 
 
 FIGURES = Analysis(

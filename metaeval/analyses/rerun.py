@@ -13,7 +13,7 @@ from metaeval.declared import Flag
 from metaeval.errors import UserError
 
 if TYPE_CHECKING:
-    from metaeval.runs.job_folder import DoneJob
+    pass
 
 
 class RerunOptions(OutputSettings, DeclaredOptions):
@@ -23,20 +23,11 @@ class RerunOptions(OutputSettings, DeclaredOptions):
     """Job as 'results list' names it, the beginning of its name, its hash, or latest."""
 
 
-def _files_of(job: DoneJob) -> list[str]:
-    """Return the relative paths that the manifests of a job and of its subfolders list, whether or not files exist."""
-    from metaeval.runs.job_folder import NAME, listed_files, read_manifest
-
-    folders = sorted(path.parent for path in job.folder.rglob(NAME))
-    paths = [folder / name for folder in folders for name in listed_files(read_manifest(folder))]
-    return [path.relative_to(job.folder).as_posix() for path in paths]
-
-
 def _run(options: RerunOptions, progress: Progress) -> Done:
     from metaeval.analyses.analysis_job import RECIPE, changed_files, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
-    from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest, settings_of
+    from metaeval.runs.job_folder import NAME, find_job, listed_files, lost_objects, read_manifest, settings_of
 
     job = find_job(options.results, options.job)
     noted = read_manifest(job.folder)
@@ -60,7 +51,10 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
             "read."
         )
     trust = {"trust_config": options.trust_config or None} if "trust_config" in analysis.options.model_fields else {}
-    before = {name: sha256_file(job.folder / name) for name in _files_of(job) if (job.folder / name).is_file()}
+    # The files that the manifests of the job and of its subfolders list.
+    folders = sorted(path.parent for path in job.folder.rglob(NAME))
+    listed = [folder / name for folder in folders for name in listed_files(read_manifest(folder))]
+    before = {path.relative_to(job.folder).as_posix(): sha256_file(path) for path in listed if path.is_file()}
     nothing = [f"{name}=null" for name, value in recipe_options.items() if value is None]
     again = analysis.options_of({**recipe_options, "results": options.results, **trust}, nothing)
     done = analysis.complete(again, progress, partial(write_job, analysis, again))

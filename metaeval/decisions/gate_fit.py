@@ -117,6 +117,11 @@ def fit(
         check_sample(items, data.labelled, {column.name: filled(column) for column in columns})
     passing = [pair for pair in zip(columns, candidates, strict=True) if pair[1].passes]
     more = [candidate.more for candidate in candidates if candidate.more is not None]
+    read = {"data": data.items.signed, "labels": f"sha256:{data.labels.fingerprint[:12]}"}
+    named = ("promise", "max-missed", "max-flagged", "target", "max-unsupported")
+    promised = {name: getattr(terms, name.replace("-", "_")) for name in named}
+    promised |= {"may-fail": terms.alpha, "candidates": ",".join(config.metrics)}
+    used = versions("metaeval", "numpy", "scipy")
     return Fitted(
         terms=terms,
         gate=_gate(data, *passing[0], terms, config) if passing else None,
@@ -128,7 +133,7 @@ def fit(
         items=items,
         labels=data.labels,
         notes=data.notes(),
-        signatures=_signatures(data, columns, terms, config),
+        signatures=tuple(signature({**read, **metric_fields(column), **promised, **used}) for column in columns),
     )
 
 
@@ -192,15 +197,6 @@ def _fit_data(items: CitationItems, labels: ItemLabels, terms: Terms) -> _FitDat
             "supported and unsupported ones: label more ('metaeval label')."
         )
     return _FitData(items, labels, labelled, unsupported)
-
-
-def _signatures(data: _FitData, columns: Sequence[AlignedColumn], terms: Terms, config: RunConfig) -> tuple[str, ...]:
-    read = {"data": data.items.signed, "labels": f"sha256:{data.labels.fingerprint[:12]}"}
-    named = ("promise", "max-missed", "max-flagged", "target", "max-unsupported")
-    promised = {name: getattr(terms, name.replace("-", "_")) for name in named}
-    promised |= {"may-fail": terms.alpha, "candidates": ",".join(config.metrics)}
-    used = versions("metaeval", "numpy", "scipy")
-    return tuple(signature({**read, **metric_fields(column), **promised, **used}) for column in columns)
 
 
 def _gate(data: _FitData, column: AlignedColumn, candidate: Candidate, terms: Terms, config: RunConfig) -> Gate:
@@ -297,14 +293,6 @@ def _hopeless(fitted: Fitted) -> str:
     )
 
 
-def _unscored_note(fitted: Fitted) -> list[Note]:
-    if not fitted.unscored or not fitted.gate:
-        return []
-    every = ",".join(plain(name) for name in (*(row.metric for row in fitted.candidates), *fitted.unscored))
-    listed = ", ".join(plain(name) for name in fitted.unscored)
-    return [Note("not scored", f"{listed}: {plain(fitted.gate.metric)} keeps the promise; -m {every} scores all")]
-
-
 def fit_sheet(fitted: Fitted) -> Table:
     """Return a table with a row per metric scored: its `chosen` threshold, or `best` if it fails (see `Candidate`)."""
     rows: list[TableRow] = []
@@ -334,6 +322,11 @@ def fit_sheet(fitted: Fitted) -> Table:
         else "a metric may fail on whole answers, and more often on long ones, but answers longer than those with a "
         "label hold few of the citations to come"
     )
+    unscored = []
+    if fitted.unscored and fitted.gate:
+        every = ",".join(plain(name) for name in (*(row.metric for row in fitted.candidates), *fitted.unscored))
+        kept = f"{plain(fitted.gate.metric)} keeps the promise; -m {every} scores all"
+        unscored.append(Note("not scored", f"{', '.join(map(plain, fitted.unscored))}: {kept}"))
     return item_sheet(
         "gate-fit",
         "Gate for unsupported citations (%)",
@@ -345,7 +338,7 @@ def fit_sheet(fitted: Fitted) -> Table:
         ),
         records,
         [Note(*note) for note in fitted.notes]
-        + _unscored_note(fitted)
+        + unscored
         + [
             Note("assumed", f"the labels are a random sample; {assumed}{fits}"),
             Note(

@@ -54,18 +54,19 @@ class Terms:
         check_allowed(self.max_unsupported)
 
 
-class _GateData(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
+_STRICT = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
 
 
-class Reference(_GateData):
+class Reference(BaseModel):
     """One value's distribution in the fitting set: quantiles, lowest first, and the effective number of values."""
+
+    model_config = _STRICT
 
     quantiles: list[float]
     effective: float
 
 
-class Gate(_GateData):
+class Gate(BaseModel):
     """A fitted gate: an item whose score is below `threshold` is flagged. Higher scores are more support.
 
     target: lowest level that counts as supported. missed: share of the labelled unsupported citations that are not

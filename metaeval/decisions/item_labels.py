@@ -148,8 +148,14 @@ def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -
     blank = []
     for number, row in enumerate(table.rows):
         item_id = items.rows[number].id if by_number else row.text(columns["id"])
+        if not item_id:
+            raise row.wrong(columns["id"], "is blank: write the item's id, or delete the row")
         if item_id not in items.numbers:
-            _refuse_id(row, columns["id"], item_id, items)
+            raise UserError(
+                f"{row.place(columns['id'])} names item {shown(item_id)}, which is not in {items.name} (an id "
+                f"there: {shown(items.rows[0].id)}): correct the id, or delete the row."
+                f"{did_you_mean(item_id, items.numbers)}"
+            )
         if "probability" in columns:
             chances[item_id] = _probability(row, columns["probability"])
         if "stratum" in columns:
@@ -224,16 +230,6 @@ def _check_header(table: TypedTable) -> None:
             f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one of "
             "the two."
         )
-
-
-def _refuse_id(row: Row, heading: str, item_id: str, items: CitationItems) -> None:
-    if not item_id:
-        raise row.wrong(heading, "is blank: write the item's id, or delete the row")
-    hint = did_you_mean(item_id, items.numbers)
-    raise UserError(
-        f"{row.place(heading)} names item {shown(item_id)}, which is not in {items.name} (an id "
-        f"there: {shown(items.rows[0].id)}): correct the id, or delete the row.{hint}"
-    )
 
 
 def _probability(row: Row, heading: str) -> float:

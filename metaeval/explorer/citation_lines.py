@@ -30,7 +30,12 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
         return {name: [line for row in rows for line in _fact_lines(row)] for name, rows in facts.items()}, True
     if not (statements := [row for rows in files("per-statements").values() for row in rows]):
         return {}, True
-    verdicts = {"CiteEval": [line for row in statements for line in _statement_claims(row, "auto", _edits(row))]}
+    verdicts: dict[str, list[Any]] = {"CiteEval": []}
+    for row in statements:
+        stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
+        context = f"context: {row['context']}" if row["context"] else ""
+        said = ", ".join(filter(None, [stars, row["edits"], context]))
+        verdicts["CiteEval"] += _statement_claims(row, "auto", said)
     for column, name in _judges(statements[0]):
         verdicts[name] = [line for row in statements for line in _statement_claims(row, column, "")]
     return verdicts, True
@@ -74,9 +79,3 @@ def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Itera
     verdict["state"] = "uncited" if numbers == [None] and not recall else str(row["state"])
     verdict["reason"] = reason or ("" if recall is not None else "no verdict")
     yield from ({**where, **verdict, "citation": number} for number in numbers)
-
-
-def _edits(row: Mapping[str, Any]) -> str:
-    """Return, as text, a statement's stars, its citation edits and its context, without those that are missing."""
-    stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
-    return ", ".join(filter(None, [stars, row["edits"], f"context: {row['context']}" if row["context"] else ""]))

@@ -218,7 +218,10 @@ def _latex(cases: Sequence[Case], place: str = "") -> str:
     tables = []
     for metric, group in groupby(cases, key=attrgetter("metric")):
         rows = list(group)
-        parts = packed([_lines(case) - GAP for case in rows], (), _LINES)
+        # About how many lines a case takes, with the space below it.
+        texts = [(_excerpt(case.statement), _passage(case, str)) for case in rows]
+        lines = [2 + sum(1 + len(text) // _CHARACTERS for text in pair) for pair in texts]
+        parts = packed([number - GAP for number in lines], (), _LINES)
         name = f"{metric} on {place}" if place else metric
         for number, part in enumerate(parts, start=1):
             caption = f"{name}, part {number} of {len(parts)}" if len(parts) > 1 else name
@@ -226,27 +229,20 @@ def _latex(cases: Sequence[Case], place: str = "") -> str:
     return "\n".join(tables)
 
 
-def _lines(case: Case) -> int:
-    """Return about how many lines a case takes in a LaTeX table, with the space below it."""
-    texts = (_excerpt(case.statement), _passage(case, str))
-    return 2 + sum(1 + len(text) // _CHARACTERS for text in texts)
-
-
 def _example(case: Case) -> str:
     """Return a row of a LaTeX table: the error, and the texts with the score, a paragraph each."""
     from metaeval.report.latex import escape
 
+    def underlined(text: str) -> str:
+        """Return each word underlined by itself, for LaTeX does not break a line within an underlined text."""
+        return " ".join(rf"\underline{{{word}}}" for word in text.split(" "))
+
     example = [
         rf"\textbf{{Statement:}} {escape(_excerpt(case.statement))}",
-        rf"\textbf{{Citation:}} {_passage(case, _underlined, escape)}",
+        rf"\textbf{{Citation:}} {_passage(case, underlined, escape)}",
         escape(Shown(_said(case))),
     ]
     return rf"    \raggedright {case.error} & \raggedright " + r" \par ".join(example) + r" \tabularnewline"
-
-
-def _underlined(text: str) -> str:
-    """Return each word underlined by itself, for LaTeX does not break a line within an underlined text."""
-    return " ".join(rf"\underline{{{word}}}" for word in text.split(" "))
 
 
 def _table(caption: Shown, label: str, rows: Sequence[str]) -> str:

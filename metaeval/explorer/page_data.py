@@ -239,14 +239,32 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     names = [str(name) for name in head["columns"]]
     if unasked := [name for name in view.explain if name not in names]:
         raise unknown("metric of the job", unasked[0], names)
-    rated = head["job"].get("unit") == "rating"
-    shown = _shown_ratings(folder, view, kept) if rated else _shown_pairs(folder, view, head, kept)
-    source = shown.source
-    if shown.of < len(kept):
+    job: Job | None = None
+    explained_rows: list[UnitRow] = []  # of pairs; the scores of a rated set were computed elsewhere
+    ratings: list[float] = []
+    columns: dict[str, Any]
+    source: Job | RatedSet
+    if head["job"].get("unit") == "rating":
+        source = _prepared(folder, view, prepare_ratings)
+        known = {row.id: row for row in source.ratings.rows if row.id in kept}
+        words, level = rating_levels(source.ratings)
+        ids = sampled_ids([(row.id, row.id, level(row.gold)) for row in known.values()], view.most)
+        chosen = [known[name] for name in ids]
+        ratings = [row.gold for row in chosen]
+        columns = rating_columns(source, chosen)
+        columns |= {**words, "rows": {**columns["rows"], "level": [level(gold) for gold in ratings]}}
+        of = len(known)
+    else:
+        source = job = judged_job(folder, view, head)
+        rows = {row.id: row for row in job.rows if row.id in kept}
+        ids = sampled_ids([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
+        explained_rows = [rows[name] for name in ids]
+        columns = pair_columns(job, explained_rows, kept)
+        of = len(rows)
+    if of < len(kept):
         gone = min(kept.keys() - {row.id for row in (source.rows if isinstance(source, Job) else source.ratings.rows)})
         raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which is not in the data: run the job again.")
-    config, unit = source.config, "rating" if rated else source.config.unit
-    job = source if isinstance(source, Job) else None
+    config, unit = source.config, "rating" if job is None else source.config.unit
     files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
     tables = [load_result(path) for path in files if read_versioned(path)[1] == SCHEMA]
     declarations = declarations_of(named_protocols(config).values())
@@ -257,17 +275,17 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         if name in _UNTOLD:
             continue
         metric = _metric_of_column(name, config, view)
-        explained = _explanation_spans(metric, name, job, shown.rows, view)
-        replied = _stored_replies(metric, job, shown.rows)
+        explained = _explanation_spans(metric, name, job, explained_rows, view)
+        replied = _stored_replies(metric, job, explained_rows)
         metrics.append(
             {
                 **_column_description(name, metric, name in head["controls"]),
                 "scores": [
                     None if score is None or not math.isfinite(score) else float(f"{score:.{_DIGITS}g}")
-                    for score in (kept[row]["scores"][number] for row in shown.ids)
+                    for score in (kept[row]["scores"][number] for row in ids)
                 ],
-                "missing": _by_row(kept[row].get("missing", {}).get(name) for row in shown.ids),
-                "cut": _by_row(kept[row].get("cut", {}).get(name) for row in shown.ids),
+                "missing": _by_row(kept[row].get("missing", {}).get(name) for row in ids),
+                "cut": _by_row(kept[row].get("cut", {}).get(name) for row in ids),
                 "spans": explained is not None,
                 "replies": replied is not None,
             }
@@ -276,41 +294,25 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
             spans[f"replies-{len(metrics) - 1}"] = replied
         if explained is not None:
             spans[f"spans-{len(metrics) - 1}"] = explained
-    if shown.ratings:
+    if ratings:
         empty = {"missing": {}, "cut": {}, "spans": False, "replies": False}
-        metrics.append({**_column_description(AGAINST, None, True), "scores": shown.ratings, **empty})
+        metrics.append({**_column_description(AGAINST, None, True), "scores": ratings, **empty})
     about = {
         "kind": "pairs",
         "title": f"{source.name}, {source.split}, {units(unit)}",
         "unit": unit,
-        "pairs": len(shown.ids),
-        "of": shown.of,
+        "pairs": len(ids),
+        "of": of,
         "fields": {key: str(value) for key, value in source.fields.items()},
         "metrics": metrics,
-        "against": AGAINST if shown.ratings else "",
+        "against": AGAINST if ratings else "",
         "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
         "notes": _data_change(source.fields, head),
         "findings": findings(tables, declarations) if tables else [],
         "cautions": cautions(tables),
-        **shown.columns,
+        **columns,
     }
     return {"job": about, **spans}
-
-
-@dataclass(frozen=True)
-class _Shown:
-    """The rows of a job that are on the page. ids: of the shown rows. of: number of rows of the job.
-
-    columns: the page's data of the shown rows. rows: the shown rows, for metrics to explain; empty for a rated set,
-    whose scores were computed elsewhere. ratings: human ratings of the shown rows of a rated set, else empty.
-    """
-
-    source: Job | RatedSet
-    ids: Sequence[str]
-    of: int
-    columns: Mapping[str, Any]
-    rows: Sequence[UnitRow] = ()
-    ratings: Sequence[float] = ()
 
 
 def judged_job(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
@@ -328,25 +330,6 @@ def threshold_of(name: str, config: RunConfig) -> float | None:
     """Return the score from which a metric says supported, higher being more support; None where it is not known."""
     threshold: float | None = _column_description(name, _metric_of_column(name, config, View()), False)["threshold"]
     return threshold
-
-
-def _shown_pairs(folder: Path, view: View, head: Mapping[str, Any], kept: Mapping[str, Any]) -> _Shown:
-    job = judged_job(folder, view, head)
-    rows = {row.id: row for row in job.rows if row.id in kept}
-    ids = sampled_ids([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
-    chosen = [rows[name] for name in ids]
-    return _Shown(job, ids, len(rows), pair_columns(job, chosen, kept), chosen)
-
-
-def _shown_ratings(folder: Path, view: View, kept: Mapping[str, Any]) -> _Shown:
-    rated = _prepared(folder, view, prepare_ratings)
-    rows = {row.id: row for row in rated.ratings.rows if row.id in kept}
-    words, level = rating_levels(rated.ratings)
-    ids = sampled_ids([(row.id, row.id, level(row.gold)) for row in rows.values()], view.most)
-    chosen = [rows[name] for name in ids]
-    columns = rating_columns(rated, chosen)
-    columns |= {**words, "rows": {**columns["rows"], "level": [level(row.gold) for row in chosen]}}
-    return _Shown(rated, ids, len(rows), columns, ratings=[row.gold for row in chosen])
 
 
 def kept_pairs(folder: Path) -> tuple[Mapping[str, Any], dict[str, Any]]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.pipelines.figures import judged_answers
 from metaeval.errors import UserError
@@ -59,6 +57,13 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
     replies: dict[str, list[str]] = {}
     for line in rows_of(folder / "per-replies.jsonl") if (folder / "per-replies.jsonl").is_file() else ():
         replies.setdefault(str(line["answer"]), []).append(str(line["reply"]))
+    backends = []
+    for name, of_backend in lines.items():
+        by_answer: dict[str, list[list[Any]]] = {answer.id: [] for answer in shown}
+        for line in of_backend:
+            if line["answer"] in by_answer:
+                by_answer[line["answer"]].append([line.get(field) for field in _FIELDS])
+        backends.append({"name": names.get(name, name), "fields": _FIELDS, "lines": list(by_answer.values())})
     return {
         "kind": "answers",
         "title": f"{', '.join(dict.fromkeys(name.partition('/')[0] for name in manifest['data']))}: {command}",
@@ -77,16 +82,5 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
             }
             for answer in shown
         ],
-        "backends": [
-            {"name": names.get(name, name), "fields": _FIELDS, "lines": _by_answer(of_backend, shown)}
-            for name, of_backend in lines.items()
-        ],
+        "backends": backends,
     }
-
-
-def _by_answer(lines: Sequence[Mapping[str, Any]], answers: Sequence[Answer]) -> list[list[list[Any]]]:
-    of: dict[str, list[list[Any]]] = {answer.id: [] for answer in answers}
-    for line in lines:
-        if line["answer"] in of:
-            of[line["answer"]].append([line.get(field) for field in _FIELDS])
-    return list(of.values())

@@ -35,7 +35,11 @@ def statement_only(rows: Sequence[UnitRow]) -> ControlScores:
     statements = {row.statement_id: row for row in rows}
     order = sorted(statements)
     language = language_of_pairs([row.statement for row in statements.values()], ())
-    target = _mean_levels(rows)
+    levels: dict[str, list[int]] = {}
+    for unit in rows:
+        if unit.level is not None:
+            levels.setdefault(unit.statement_id, []).append(unit.level)
+    target = {key: sum(values) / len(values) for key, values in levels.items()}
     features = np.zeros((len(order), _FEATURES))
     for row, key in zip(features, order, strict=True):
         words = words_of(statements[key].statement, language)
@@ -49,14 +53,6 @@ def statement_only(rows: Sequence[UnitRow]) -> ControlScores:
             predicted[fold == number] = _ridge(features[train], goal[train], features[fold == number])
     by_statement = dict(zip(order, predicted, strict=True))
     return np.array([by_statement[row.statement_id] for row in rows])
-
-
-def _mean_levels(rows: Sequence[UnitRow]) -> dict[str, float]:
-    levels: dict[str, list[int]] = {}
-    for row in rows:
-        if row.level is not None:
-            levels.setdefault(row.statement_id, []).append(row.level)
-    return {key: sum(values) / len(values) for key, values in levels.items()}
 
 
 def _ridge(features: ControlScores, goal: ControlScores, new: ControlScores) -> ControlScores:

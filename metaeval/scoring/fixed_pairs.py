@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from metaeval.scoring.contract import Metric, PairScore, TextPair
+from metaeval.scoring.contract import Metric, PairScore
 from metaeval.scoring.engine import score_pairs
 
 
@@ -149,14 +149,22 @@ def verify_metric(name: str, metric: Metric) -> VerificationReport:
     """Score the test pairs in batches and, unless the metric is a remote judge, each alone. name: as a run has it."""
     pairs = [(pair.source, pair.statement) for pair in VERIFICATION_PAIRS]
     repeated = not hasattr(metric.options, "api_key_env")
-    batched = score_pairs(metric, [*pairs, *_batch_fillers(pairs)] if repeated else pairs).answers[: len(pairs)]
-    single = _one_by_one(metric, pairs) if repeated else None
+    # All pairs with their words reversed, then all with the first word moved to the end, fill up batches.
+    words = [(source.split(), statement.split()) for source, statement in pairs if repeated]
+    fillers = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
+    fillers += [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]
+    batched = score_pairs(metric, [*pairs, *fillers]).answers[: len(pairs)]
+    single: list[PairScore] = []
+    for source, statement in pairs if repeated else ():
+        if not metric.corpus_dependent:  # each pair is a job of its own, and shares no computation with others
+            metric.prepare([source], [statement])
+        single += metric.score([source], [statement])
     usual = metric.options == type(metric.options)()
     published = [
         (score, metric.score([score.source], [score.statement])[0].score)
         for score in (PUBLISHED.get(name, ()) if usual else ())
     ]
-    return VerificationReport(metric, VERIFICATION_PAIRS, batched, single, published)
+    return VerificationReport(metric, VERIFICATION_PAIRS, batched, single if repeated else None, published)
 
 
 def compare_official(verified: VerificationReport, answers: Sequence[PairScore], package: str) -> OfficialComparison:
@@ -175,20 +183,3 @@ def difference(ours: PairScore, theirs: PairScore) -> float:
     if ours.score is None or theirs.score is None:
         return 0.0 if ours.score is theirs.score else float("inf")
     return abs(ours.score - theirs.score)
-
-
-def _batch_fillers(pairs: Sequence[TextPair]) -> list[TextPair]:
-    """Return all pairs with their words reversed, then all with the first word moved to the end, to fill up batches."""
-    words = [(source.split(), statement.split()) for source, statement in pairs]
-    backwards = [(" ".join(source[::-1]), " ".join(statement[::-1])) for source, statement in words]
-    turned = [(" ".join(source[1:] + source[:1]), " ".join(claim[1:] + claim[:1])) for source, claim in words]
-    return [*backwards, *turned]
-
-
-def _one_by_one(metric: Metric, pairs: Sequence[TextPair]) -> list[PairScore]:
-    answers = []
-    for source, statement in pairs:
-        if not metric.corpus_dependent:  # each pair is a job of its own, and shares no computation with others
-            metric.prepare([source], [statement])
-        answers.append(metric.score([source], [statement])[0])
-    return answers

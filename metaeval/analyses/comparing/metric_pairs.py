@@ -114,10 +114,12 @@ def _grid(
     shown = [column for column in columns if pairs[column.key]]
     blocks = []
     for block, column in zip(plain_grid.blocks, shown, strict=True):
-        lines = [
-            TableLine(line.name, (*line.cells, _equal(by_place[pair.measure, pair.one, pair.other], column)))
-            for line, pair in zip(block.lines, pairs[column.key], strict=True)
-        ]
+        lines = []
+        for line, pair in zip(block.lines, pairs[column.key], strict=True):
+            contrast, words = by_place[pair.measure, pair.one, pair.other], UNDEFINED
+            if contrast.equal_within is not None:
+                words = f"{'yes' if contrast.equivalent else 'no'}, ±{format_value(contrast.equal_within, column)}"
+            lines.append(TableLine(line.name, (*line.cells, Cell(words))))
         blocks.append(Block(block.title, tuple(lines)))
     reading, *others = plain_grid.footer
     one_difference = len({(column.scale, column.digits) for column in columns}) == 1
@@ -149,12 +151,6 @@ def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> 
     kept = [line for line, pair in zip(block.lines, pairs, strict=True) if {pair.one, pair.other} in next_to]
     shown_note = Note("shown", f"neighbours by value, {len(kept)} of {len(pairs)} pairs; the files hold them all")
     return replace(grid, blocks=(Block(block.title, tuple(kept)),), footer=(shown_note, *grid.footer))
-
-
-def _equal(contrast: Contrast, column: Column) -> Cell:
-    if contrast.equal_within is None:
-        return Cell(UNDEFINED)
-    return Cell(f"{'yes' if contrast.equivalent else 'no'}, ±{format_value(contrast.equal_within, column)}")
 
 
 _CORRELATION = Column(key="", label="", digits=2)

@@ -149,7 +149,12 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
         raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: give --difference NUMBER.")
     alpha, cited = panel.config.comparison.alpha, frame.summary.citations
     task = Task(protocol, options, measure.key, panel.config.interval.seed)
-    pilots = _pilots(panel, influence)
+    # The 95 % range of squared standard errors of resampled pilots, relative to this pilot's.
+    interval = panel.config.interval
+    _, resampled_errors = resampled(
+        influence, bootstrap(influence.rows.shape[1], max(interval.resamples, 200), interval.seed)
+    )
+    pilots = tuple(np.quantile((resampled_errors / influence.standard_error) ** 2, [0.025, 0.975]).tolist())
     powers = [_simulated(task, pair, frame, alpha, influence, difference) for difference in true_differences]
     of = np.unique(pair[0].group).size, pair[0].gold.size, cited
     needs_by_difference = [
@@ -256,17 +261,6 @@ def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
     """
     effect = None if simulation.effect is None else simulation.effect * other / difference
     return f"{100 * replace(simulation, effect=effect).at(groups):.0f} %"
-
-
-def _pilots(panel: Panel, influence: Influence) -> tuple[float, float]:
-    """Return the 95 % range of squared standard errors of resampled pilots, relative to this pilot's.
-
-    influence: influence values of the observed difference.
-    """
-    draws = bootstrap(influence.rows.shape[1], max(panel.config.interval.resamples, 200), panel.config.interval.seed)
-    _, errors = resampled(influence, draws)
-    low, high = np.quantile((errors / influence.standard_error) ** 2, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def _pilot(

@@ -203,16 +203,11 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
         records,
         footnotes=(*(warned if any(few) else ()), *(Note(number, reason) for reason, number in reasons.items())),
     )
-    return replace(sheet, footer=tuple(_of_subgroups(note, panel) for note in sheet.footer))
-
-
-def _of_subgroups(note: Note, panel: Panel) -> Note:
-    """Return the note on intervals, reworded for subgroups; other notes are unchanged."""
     interval = panel.config.interval
-    if note.label != "uncertainty" or not interval.resamples:
-        return note
-    text = interval_text(Interval(**interval.model_dump()))
-    return Note(note.label, f"{text}, from each part's own groups")
+    if not interval.resamples:
+        return sheet
+    own = Note("uncertainty", f"{interval_text(Interval(**interval.model_dump()))}, from each part's own groups")
+    return replace(sheet, footer=tuple(own if note.label == own.label else note for note in sheet.footer))
 
 
 def _records(

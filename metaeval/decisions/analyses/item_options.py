@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from metaeval.analyses.analysis import AnalysisOptions, FileOrObject, TableSettings
 from metaeval.column_roles import CITATIONS, LABELS, read_columns
@@ -26,14 +26,11 @@ class ItemOptions(
 
 
 def _metric_name(metric: Any) -> Any:
-    with as_value_error():
-        return name_of("metric", metric)
-
-
-def _score_file(name: str) -> str:
     from metaeval.runs.score_panel import as_metrics
 
-    return as_metrics([name])[0]
+    with as_value_error():
+        name = name_of("metric", metric)
+    return as_metrics([name])[0] if isinstance(name, str) else name
 
 
 def _columns(value: Any) -> Any:
@@ -43,7 +40,7 @@ def _columns(value: Any) -> Any:
 
 AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
 LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
-MetricName = Annotated[str, BeforeValidator(_metric_name), AfterValidator(_score_file), Flag("NAME", "-m")]
+MetricName = Annotated[str, BeforeValidator(_metric_name), Flag("NAME", "-m")]
 SourceTextsFile = Annotated[
     ExistingPath | None,
     Flag("FILE"),

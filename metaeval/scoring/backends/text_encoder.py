@@ -67,7 +67,10 @@ class TextEncoder:
         """
 
         def forward(ids: list[list[int]]) -> list[torch.Tensor]:
-            return self._forward(ids, keep)
+            padded, mask = pad(ids, self._padding, self._device)
+            states = self._model(input_ids=padded, attention_mask=mask).last_hidden_state
+            rows = [states[row, : len(text)].float() for row, text in enumerate(ids)]
+            return [row.clone() if keep is None else keep(row) for row in rows]
 
         ids, cuts = self.tokenise(texts)
         kept = run_batches(ids, len, forward, self._batch_tokens, self._device)
@@ -87,12 +90,6 @@ class TextEncoder:
         """Return start and end, in characters, of each id that the model reads; special tokens have empty spans."""
         places: list[tuple[int, int]] = self._tokenizer.encode(text).offsets
         return places if len(places) <= self._max_tokens else [*places[: self._max_tokens - 1], places[-1]]
-
-    def _forward(self, ids: list[list[int]], keep: Keep | None) -> list[torch.Tensor]:
-        padded, mask = pad(ids, self._padding, self._device)
-        states = self._model(input_ids=padded, attention_mask=mask).last_hidden_state
-        rows = [states[row, : len(text)].float() for row, text in enumerate(ids)]
-        return [row.clone() if keep is None else keep(row) for row in rows]
 
 
 class JobTexts:

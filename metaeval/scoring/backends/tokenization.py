@@ -70,15 +70,17 @@ class PairTokens:
         With the cut "source", if a second text leaves no room for the first, both are cut, the longer one first.
         """
         known = self.texts.ids([*firsts, *seconds])
-        return [self._pair(known[first], known[second]) for first, second in zip(firsts, seconds, strict=True)]
-
-    def _pair(self, first: list[int], second: list[int]) -> PairIds:
-        tokens = len(first) + len(second)
-        if tokens > self._room:
-            kept_first, kept_second = self._shorten(len(first), len(second), self._room)
-            first, second = first[:kept_first], second[:kept_second]
-        ids, segments = self._joints.join(first, second)
-        return PairIds(ids, segments, tokens + self._joints.special, tokens - len(first) - len(second))
+        encoded = []
+        for pair in zip(firsts, seconds, strict=True):
+            first, second = (known[text] for text in pair)
+            tokens = len(first) + len(second)
+            if tokens > self._room:
+                kept_first, kept_second = self._shorten(len(first), len(second), self._room)
+                first, second = first[:kept_first], second[:kept_second]
+            ids, segments = self._joints.join(first, second)
+            cut = tokens - len(first) - len(second)
+            encoded.append(PairIds(ids, segments, tokens + self._joints.special, cut))
+        return encoded
 
 
 class _Joints(NamedTuple):
@@ -145,11 +147,6 @@ def _cut_longest(first: int, second: int, room: int) -> tuple[int, int]:
     return (longer, shorter) if first > second else (shorter, longer)
 
 
-def _cut_source(first: int, second: int, room: int) -> tuple[int, int]:
-    # If the statement alone fills the room, the official AlignScore cuts the longest side.
-    return (room - second, second) if second < room else _cut_longest(first, second, room)
-
-
 def _cut_tie_statement(first: int, second: int, room: int) -> tuple[int, int]:
     while first + second > room:
         if first > second:
@@ -160,7 +157,10 @@ def _cut_tie_statement(first: int, second: int, room: int) -> tuple[int, int]:
 
 
 _CUTS: dict[Cut, Callable[[int, int, int], tuple[int, int]]] = {
-    "source": _cut_source,
+    # If the statement alone fills the room, the official AlignScore cuts the longest side.
+    "source": lambda first, second, room: (
+        (room - second, second) if second < room else _cut_longest(first, second, room)
+    ),
     "longest": _cut_longest,
     "longest-tie-statement": _cut_tie_statement,
 }

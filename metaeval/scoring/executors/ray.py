@@ -107,13 +107,6 @@ class _Remote:
         self._ray.kill(self._actor)
 
 
-def _reach(address: str) -> None:
-    """Raise `OSError` if nothing listens at an address HOST:PORT, where Ray itself would try for ever."""
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    if host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
-
-
 @contextmanager
 def _joining(address: str) -> Iterator[None]:
     """Restore what `ray.init` changes: the handler of SIGTERM, and variables of the environment.
@@ -187,7 +180,10 @@ class RayPool(Pool):
         if self._own:
             started = {} if address else {"include_dashboard": False}
             try:
-                _reach(address)
+                # Where nothing listens at HOST:PORT, Ray itself would try for ever.
+                host, _, port = address.rpartition("://")[2].rpartition(":")
+                if host and port.isdecimal():
+                    socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
                 with _joining(address):
                     ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
             except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:

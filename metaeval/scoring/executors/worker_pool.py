@@ -148,7 +148,11 @@ class Pool(ABC):
                 if len(waiting) <= starting and not self._draw(drawn, waiting) and (held or not waiting):
                     break
                 child.pieces.append(piece := waiting.popleft())
-                child.send(self._order(piece))
+                # A worker is told the texts by their numbers in the job.
+                (sources, statements), task = self._numbers, piece.work.task
+                pairs = task.pairs[piece.first : piece.end]
+                numbered = [(sources[source], statements[statement]) for source, statement in pairs]
+                child.send(self.pack({"pairs": numbered, "wanted": list(task.wanted)}))
         starting = 0
         for number in range(self._most):
             if number in self._children and self._children[number].ready:
@@ -167,12 +171,6 @@ class Pool(ABC):
             waiting.append(Piece(_TaskState(task, empty, len(task.pairs)), 0, len(task.pairs)))
             return True
         return False
-
-    def _order(self, piece: Piece) -> Any:
-        """Return the packed message by which a worker scores a piece; texts are given by their numbers in the job."""
-        (sources, statements), task = self._numbers, piece.work.task
-        pairs = [(sources[source], statements[statement]) for source, statement in task.pairs[piece.first : piece.end]]
-        return self.pack({"pairs": pairs, "wanted": list(task.wanted)})
 
     def _listen(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
         """Yield the blocks that messages complete; put dead workers' pieces back; raise a worker's `UserError`."""

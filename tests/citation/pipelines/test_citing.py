@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from metaeval.citation.pipelines.alce_and_aliice_steps import answer_rows, citation_sheets, judge
 
 from metaeval.citation.alce.citations import PROFILES, read_alce
 from metaeval.citation.alce.correctness import CLAIM_RECALL, text_measures
