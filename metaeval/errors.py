@@ -69,11 +69,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserError:
-    """Return the error for an unknown name: the name, the nearest known one, the known names, and advice (`then`)."""
+    """Return the error for an unknown name: the name, the nearest known one, advice (`then`), and the known names."""
     names = sorted(known)
-    listed = ", ".join(names) if names else "none"
+    advice = f" {then}" if then else ""
     return UserError(
-        f"Unknown {kind} {name!r}.{did_you_mean(name, names)} Known: {listed}.{' ' + then if then else ''}"
+        f"Unknown {kind} {name!r}.{did_you_mean(name, names)}{advice} Known: {', '.join(names) or 'none'}."
     )
 
 

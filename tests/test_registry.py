@@ -40,7 +40,7 @@ def test_an_editable_package_that_registers_a_name_since_it_was_installed_is_nam
 
     with pytest.raises(UserError, match=rf"registers it since it was installed: type 'pip install -e {project}' again"):
         registry.find("metric", "longest")
-    with pytest.raises(UserError, match=r"Type 'metaeval metrics list'\.$"):
+    with pytest.raises(UserError, match=r"Type 'metaeval metrics list'\."):
         registry.find("metric", "longer")
 
 
@@ -84,7 +84,7 @@ def test_listing_names_imports_nothing_that_they_stand_for():
 
 
 def test_a_name_like_no_other_gets_no_guess():
-    with pytest.raises(UserError, match=r"Unknown metric 'zzz'\. Known: "):
+    with pytest.raises(UserError, match=r"Unknown metric 'zzz'"):
         registry.find("metric", "zzz")
 
 
@@ -92,7 +92,7 @@ def test_a_folder_alone_is_told_to_have_its_metric_before_it(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     Path("my-nli").mkdir()
     for name in ("my-nli", "./my-nli"):
-        with pytest.raises(UserError, match=r"it is METRIC:FOLDER or METRIC:NAME \(nli:\./my-model\)\.$"):
+        with pytest.raises(UserError, match=r"it is METRIC:FOLDER or METRIC:NAME \(nli:\./my-model\)\."):
             registry.find("metric", name)
 
 

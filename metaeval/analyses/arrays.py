@@ -63,6 +63,8 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
             raise UserError(f"{name} should be numbers, None where there is no score: row {wrong[0] + 1} is {content}.")
     _check_distinct("labels", columns[0])
     cells = {"id": Cells(ids), "labels": columns[0], "groups": Cells(ids) if groups is None else columns[1]}
+    if "metrics" in settings:
+        raise UserError("The metrics of evaluate_arrays are the names in scores: leave metrics= out.")
     config = load_run(None, {**settings, "metrics": tuple(numbers)})
     mapped = config.model_copy(update={"columns": {**config.columns, "gold": "labels", "group": "groups"}})
     rated = prepare_ratings(config, ratings_in(TypedTable("arrays", cells), mapped))

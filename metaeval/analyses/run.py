@@ -131,28 +131,21 @@ def _without(options: RunOptions, error: NoModelError) -> list[str]:
     """Return lines with the commands that lead to the tables although the model of a metric is not here."""
     from metaeval.analyses.command_words import words_of
 
-    def typed(command: str, takes: str) -> str:
-        kind = registry.find("analysis", takes).options
+    def typed(*words: str) -> str:
+        kind = registry.find("analysis", words[0]).options
         kept = [name for name in (*_KEPT, "protocols") if name in kind.model_fields]
-        return f"metaeval {command} {shlex.join(words_of(options, kept, kind, short=True))}".rstrip()
+        return shlex.join(["metaeval", *words, *words_of(options, kept, kind, short=True)])
 
-    name, base, file = error.metric, error.metric.partition(":")[0], safe_name(error.metric.replace(":", "."))
-    model = f"{base}:{error.folder}"
-    words = words_of(options, ("protocols", "dataset", "split", "data", "unit", "pool"), RunOptions)
-    settings = [f"{option.lstrip('-')}={value}" for option, value in zip(words[::2], words[1::2], strict=True)]
-    if is_variant := base not in registry.names("metric"):
-        model = f"{name} -s metric_options.{name}.model={error.folder}"
+    name, base = error.metric, error.metric.partition(":")[0]
+    model = ["-m", f"{base}:{error.folder}"]
+    if base not in registry.names("metric"):  # a variant has its name from a file
+        model = ["-m", name, "-s", f"metric_options.{name}.model={error.folder}"]
     return [
-        f"  with its files in a folder:    {typed(f'run -m {model}', 'run')}",
-        *(
-            []
-            if is_variant
-            else [f"    or:                          make {shlex.join([*settings, f'metric={model}'])}"]
-        ),
-        f"  with scores made elsewhere:    {typed('pairs pairs.jsonl', 'pairs')}",
+        f"  with its files in a folder:    {typed('run', *model)}",
+        f"  with scores made elsewhere:    {typed('pairs', 'pairs.jsonl')}",
         f"    on a machine with a GPU:     metaeval score -m {name} -d ratings --data pairs.jsonl -o .",
-        f"    then here:                   {typed(f'evaluate {file}.jsonl', 'evaluate')}",
-        f"  with a metric without a model: {typed('run -m support-mini', 'run')}",
+        f"    then here:                   {typed('evaluate', safe_name(name.replace(':', '.')) + '.jsonl')}",
+        f"  with a metric without a model: {typed('run', '-m', 'support-mini')}",
     ]
 
 

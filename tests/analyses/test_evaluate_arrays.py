@@ -195,6 +195,8 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
 def test_wrong_arrays_are_one_sentence(scores, labels, groups, says):
     with pytest.raises(UserError, match=says):
         metaeval.evaluate_arrays(scores, labels, groups)
+    with pytest.raises(UserError, match="leave metrics= out"):
+        metaeval.evaluate_arrays([1.0, 2.0], [0, 2], metrics=["overlap"])
 
 
 @pytest.mark.parametrize("kind", [list, np.array, pandas.Series])
