@@ -54,11 +54,6 @@ def test_a_model_output_is_read_as_it_stands_beside_the_reference(tmp_path, fiel
     assert answer.reference == {"answer": PARAGRAPH}
 
 
-def test_an_output_of_nothing_is_an_empty_answer_and_not_the_reference(tmp_path):
-    (answer,) = read_answers(written(tmp_path, SAMPLE | {"output": ""}))
-    assert (answer.text, answer.system) == ("", "")
-
-
 def test_documents_may_go_by_ids_and_samples_by_their_number(tmp_path):
     bare = {name: value for name, value in NAMED.items() if name != "id"}
     first, second = read_answers(written(tmp_path, bare, bare | {"group": "g", "output": None}))
@@ -66,48 +61,28 @@ def test_documents_may_go_by_ids_and_samples_by_their_number(tmp_path):
     assert (first.id, group_of(first), second.id, group_of(second)) == ("1", "Who built it?", "2", "g")
 
 
-FAULTS = {
-    "a misspelt field": ({"paragraf": "x"}, "line 1: there is no field 'paragraf'. Did you mean 'paragraph'?"),
-    "no paragraph": ({"paragraph": 3}, "field 'paragraph' is 3; allowed: a string."),
-    "no citations": ({"citations": 3}, "field 'citations' is 3; allowed: a list of objects."),
-    "no position": ({"citations": [{"document": 1}]}, "citations[0]: field 'position' is missing; the row has"),
-    "a position outside": (
-        {"citations": [{"position": 25, "document": 1}]},
-        "citations[0]: field 'position' is 25; allowed: an offset in the paragraph, 0 to 24.",
-    ),
-    "a position before": ({"citations": [{"position": -1, "document": 1}]}, "field 'position' is -1; allowed: an"),
-    "a true position": ({"citations": [{"position": True, "document": 1}]}, "'position' is true; allowed: a whole"),
-    "document 0": (
+FAULTS = [
+    ({"paragraf": "x"}, "there is no field 'paragraf'"),
+    ({"citations": 3}, "field 'citations' is 3"),
+    ({"citations": [{"document": 1}]}, "citations[0]: field 'position' is missing"),
+    ({"citations": [{"position": 25, "document": 1}]}, "citations[0]: field 'position' is 25"),
+    ({"citations": [{"position": -1, "document": 1}]}, "field 'position' is -1"),
+    ({"citations": [{"position": True, "document": 1}]}, "'position' is true"),
+    (
         {"citations": [{"position": 6, "document": 0}]},
-        "citations[0]: field 'document' is 0; allowed: a number from 1 to 2.",
+        "citations[0]: field 'document' is 0; allowed: a number from 1 to 2",
     ),
-    "no document": (
-        {"documents": [], "citations": [{"position": 6, "document": 1}]},
-        "field 'document' is 1; allowed: none, for there are no documents.",
-    ),
-    "an unknown id": (
-        {"documents": NAMED["documents"], "citations": [{"position": 6, "document": 1}]},
-        "citations[0]: field 'document' is 1; allowed: the id of a document (\"d7\", \"8\").",
-    ),
-    "some ids": (
-        {"documents": [{"id": "d", "text": "x"}, {"text": "y"}], "citations": []},
-        "documents[1]: field 'id' is missing, but other documents have one; give all documents an id, or none.",
-    ),
-    "an id twice": (
-        {"documents": [{"id": "d", "text": "x"}, {"id": "d", "text": "y"}], "citations": []},
-        "two documents have the id \"d\"; give each its own id.",
-    ),
-    "a document without text": ({"documents": [{"title": "x"}], "citations": []}, "documents[0]: field 'text' is miss"),
-    "a marked paragraph": (
-        {"paragraph": "A Dane [2] did.", "citations": []},
-        'the paragraph must have no citation marks, but has "[2]" at offset 7: put its citations into \'citations\'',
-    ),
-    "two answers": ({"output": "x", "text": "y"}, "the fields 'output' and 'text' both hold an answer; leave one out."),
-    "an output of numbers": ({"output": [1]}, "field 'output' is [1]; allowed: a string."),
-}  # fmt: skip
+    ({"documents": [], "citations": [{"position": 6, "document": 1}]}, "field 'document' is 1"),
+    (NAMED | {"citations": [{"position": 6, "document": 1}]}, "citations[0]: field 'document' is 1"),
+    ({"documents": [{"id": "d", "text": "x"}, {"text": "y"}], "citations": []}, "documents[1]: field 'id' is missing"),
+    ({"documents": [{"id": "d", "text": "x"}] * 2, "citations": []}, 'two documents have the id "d"'),
+    ({"documents": [{"title": "x"}], "citations": []}, "documents[0]: field 'text' is missing"),
+    ({"paragraph": "A Dane [2] did.", "citations": []}, '"[2]" at offset 7'),
+    ({"output": "x", "text": "y"}, "the fields 'output' and 'text' both hold an answer"),
+]
 
 
-@pytest.mark.parametrize(("change", "message"), FAULTS.values(), ids=FAULTS.keys())
+@pytest.mark.parametrize(("change", "message"), FAULTS)
 def test_a_fault_is_one_sentence_with_file_line_and_field(tmp_path, change, message):
     path = written(tmp_path, SAMPLE | change)
     with pytest.raises(UserError, match=re.escape(message)) as error:

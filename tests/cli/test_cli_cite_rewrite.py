@@ -126,20 +126,6 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
     assert "0 requests to ask, 7 replies already stored" in cli(*command, "--dry-run").out
 
 
-def test_replies_are_recorded_and_replayed(cli, ran, contents, answers, fake, tmp_path):
-    folder, kept = tmp_path / "results" / "latest", tmp_path / "kept.jsonl"
-    quick = ("--nli", "overlap", "-s", "interval.resamples=30", "-s", "chat.temperature=0.5")
-    with fake.ChatServer(answer=by_rule) as server:
-        endpoint = ("--base-url", server.url, "--model", "tiny")
-        ran("cite", "rewrite", answers, *endpoint, *quick, "--record", kept)
-    before = contents(folder)
-    assert {json.loads(line)["request"]["temperature"] for line in kept.read_text().splitlines()} == {0.5}
-    # Neither the server nor the name of the model is needed: the file says whose replies they are.
-    ran("cite", "rewrite", answers, *quick, "--replay", kept)
-    assert contents(folder) == before
-    assert cli("cite", "rewrite", answers, *quick, "--replay", kept, "-s", "chat.temperature=0.6").code == 2
-
-
 def test_other_profiles_and_whole_sentences_too(ran, answers, fake, tmp_path):
     with fake.ChatServer(answer=by_rule) as server:
         endpoint = ("--base-url", server.url, "--model", "tiny", "-s", "profile=released", "-s", "whole=true")
@@ -186,29 +172,6 @@ def test_answers_of_which_no_claim_was_cut_are_refused_before_anything_is_asked(
     path = tmp_path / "plain.json"
     path.write_text(json.dumps([{**ITEMS[1], "output": "Cups can be made of glass [1]."}]))
     assert "Every claim in plain is a whole sentence" in refused("cite", "rewrite", path, *QUICK)
-
-
-def test_replies_out_of_form_are_asked_for_again_where_that_is_asked(
-    cli, refused, ran, answers, fake, tmp_path, caplog
-):
-    seen = []
-
-    def second_time(body):
-        said = by_rule(body)
-        seen.append(said)
-        return '{"claim": "Tea is grown in India."}' if seen.count("It reads well.") > 1 else said
-
-    with fake.ChatServer(answer=second_time) as server:
-        endpoint = ("--base-url", server.url, "--model", "tiny", "-s", "chat.concurrency=1", *QUICK)
-        ran("cite", "rewrite", answers, *endpoint)
-        folder = tmp_path / "results" / "latest"
-        assert sheet(folder, "rewriting")["unparsed"]["value"] == 1 / 7
-        ended = cli("cite", "rewrite", answers, *endpoint, "-s", "ask_again=unparsed")
-        assert (ended.code, server.attempts.total()) == (0, 8)
-    assert sheet(folder, "rewriting")["unparsed"]["value"] == 0
-    assert "1 unparsed replies asked for again, 1 of them read then" in caplog.text
-    assert "ask_again=unparsed" in (folder / "rewriting.json").read_text()
-    assert "unparsed" in refused("cite", "rewrite", answers, *endpoint, "-s", "ask_again=all")
 
 
 def in_text(body):

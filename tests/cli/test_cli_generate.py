@@ -1,6 +1,12 @@
-"""`metaeval cite generate` as it is typed: with faults, killed, replayed, read by the pipelines, and refused."""
+"""`metaeval cite generate` as it is typed: with faults, killed, replayed, by the papers' set-ups, and refused."""
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +27,7 @@ QUESTIONS = [
             {"text": "Barges carry coal on it."},
             {"text": f"Nobody knows number {number}."},
         ],
+        "text": "It is long [1].",
         "reference": {"answer": f"{number}00 kilometres"},
     }
     for number in range(1, 7)
@@ -36,6 +43,18 @@ def writer(body):
     documents = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"document": ')]
     said = [f"{one['text'].split('. ')[0].rstrip('.')} [{one['document']}]" for one in documents[:2]]
     return f"{' and '.join(said)}, they say [8]."
+
+
+def by_sentences(body):
+    """A model that writes one sentence from the first document, one from the second, and then stops."""
+    prompt = body["messages"][0]["content"]
+    if "which questions it helps" in prompt:
+        return json.dumps({"summary": json.loads(prompt.rpartition("Document: ")[2])["text"].split(". ")[0]})
+    if "You decide for the next sentence" in prompt:
+        marks = len(re.findall(r"\[\d\]", json.loads(prompt.rpartition("The answer so far: ")[2])))
+        return json.dumps({"documents": [marks + 1] if marks < 2 else []})
+    documents = [json.loads(line) for line in prompt.splitlines() if line.startswith('{"document": ')]
+    return f"{documents[0]['text'].split('. ')[0].rstrip('.')} [{documents[0]['document']}]."
 
 
 @pytest.fixture
@@ -85,15 +104,6 @@ def test_answers_come_through_faults_and_a_replay_writes_the_same_bytes(
     assert "marks that cite no document" in ended.out
 
 
-def test_the_pipelines_read_what_is_written(ran, fake, questions, tmp_path):
-    with fake.ChatServer(answer=writer) as server:
-        ran("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q")
-    ran("cite", "alce", "a.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
-    (path,) = (tmp_path / "results/latest").glob("*answer*.jsonl")
-    rows = lines_of(path)
-    assert [(row["answer"], row["system"]) for row in rows] == [(f"q{n}", "tiny/truncated") for n in range(1, 7)]
-
-
 def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_path):
     def some(body):
         prompt = body["messages"][0]["content"]
@@ -129,18 +139,6 @@ def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_replies_that_ended_by_themselves_are_not_blamed_on_the_token_limit(refused, fake, questions, tmp_path):
-    def talk(body):
-        return "Certainly! Here is everything that I found out about it."
-
-    with fake.ChatServer(answer=talk) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "summary")
-        said = refused("cite", "generate", questions, "-o", "a.jsonl", *endpoint)
-    assert "6 malformed; the first reply begins 'Certainly! Here is everything that I fou...'" in said
-    assert "max_tokens" not in said
-    assert not (tmp_path / "a.jsonl").exists()
-
-
 def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_path):
     with fake.ChatServer(answer=writer) as server:
         command = ("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
@@ -159,6 +157,97 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
         assert cli(*command, "--dry-run").out.count("\n") == 2  # one stage
 
 
+def test_answers_are_written_by_sentences_and_keep_their_choices(ran, fake, questions, tmp_path):
+    with fake.ChatServer(answer=by_sentences) as server:
+        model = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl")
+        ended = ran("cite", "generate", questions, "-o", "one.jsonl", "--strategy", "two-stage", *model)
+        # Summaries: "Barges ..." serves all six rivers, 1 + 2 * 6; choices 6 * 3; sentences 6 * 2.
+        assert server.completed.total() == 13 + 18 + 12
+    written = lines_of(tmp_path / "one.jsonl")
+    assert (written[1]["text"], written[1]["generation"]) == (
+        "River 2 is 200 kilometres long [1]. Barges carry coal on it [2].",
+        {
+            "summaries": {
+                "1": "River 2 is 200 kilometres long",
+                "2": "Barges carry coal on it.",
+                "3": "Nobody knows number 2.",
+            },
+            "steps": [
+                {"documents": [1], "sentence": "River 2 is 200 kilometres long [1]."},
+                {"documents": [2], "sentence": "Barges carry coal on it [2]."},
+            ],
+        },
+    )
+    assert "two-stage" in ended.out
+    replayed = ("-o", "two.jsonl", "--strategy", "two-stage", "--replay", "kept.jsonl", "--results", "again")
+    ran("cite", "generate", questions, *replayed)
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    ran("cite", "alce", "one.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
+
+
+def test_a_killed_run_goes_on_where_it_stopped_and_pays_nothing_twice(ran, fake, questions, tmp_path):
+    process = None
+
+    def until(body):
+        if process is not None and server.completed.total() == 20:  # amid the second round
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        return by_sentences(body)
+
+    with fake.ChatServer(answer=until) as server:
+        words = (
+            f"cite generate {questions} -o one.jsonl --strategy two-stage --model tiny --base-url {server.url}".split()
+        )
+        words += "-s samples=2 -s chat.temperature=0.5 -s chat.concurrency=1 -q".split()
+        command = [sys.executable, "-m", "metaeval", *words]
+        process = subprocess.Popen(command, cwd=tmp_path, env=os.environ, stderr=subprocess.DEVNULL)
+        assert process.wait(timeout=120) == -signal.SIGKILL
+        process = None
+        paid = server.completed.total()
+        assert paid in (20, 21)  # the reply that was on its way may have been counted
+        ran(*words)
+        # 13 summaries; for each of two samples 18 choices and 12 sentences; and the one request that was in hand.
+        assert 13 + 2 * 30 <= server.completed.total() <= 13 + 2 * 30 + 1
+    rows = lines_of(tmp_path / "one.jsonl")
+    assert [(row["id"], row["sample"]) for row in rows] == [(f"q{n}", sample) for n in range(1, 7) for sample in (0, 1)]
+
+
+def test_the_chat_setting_output_is_the_form_of_the_replies(ran, fake, questions, tmp_path):
+    def plain(body):
+        assert "response_format" not in body
+        prompt = body["messages"][0]["content"]
+        assert "JSON" not in prompt
+        assert "Document [1] (Title: River" in prompt
+        return "It is long [1]."
+
+    with fake.ChatServer(answer=plain) as server:
+        model = ("--model", "tiny", "--base-url", server.url, "-s", "chat.output=text")
+        ran("cite", "generate", questions, "-o", "one.jsonl", *model)
+        assert not Path("text").exists()
+        answers = metaeval.cite.generate(questions, "tiny", base_url=server.url, chat={"output": "text"})
+    assert len(lines_of(tmp_path / "one.jsonl")) == 6
+    assert answers == lines_of(tmp_path / "one.jsonl")
+    assert "output=text" in json.loads(Path("results/latest/generation.json").read_text())["signatures"][0]
+    assert "files are the same bytes" in ran("results", "rerun", "latest", "-s", "trust_config=true").out
+
+
+def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake, questions, tmp_path):
+    rows = [{**row, "passages": [{**each, "summary": "Short."} for each in row["passages"]]} for row in QUESTIONS]
+    questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with fake.ChatServer(answer=by_sentences) as server:
+        words = ("cite", "generate", questions, "--model", "tiny", "--base-url", server.url, "-o", "a.jsonl")
+        ran(*words, "-s", "documents=2", "-s", "document_text=summary", "-s", "shuffle=4")
+        (one, *_) = lines_of(tmp_path / "a.jsonl")
+        assert (one["system"], len(one["passages"])) == ("tiny/truncated/2-summary", 2)
+        assert one["text"].startswith("Short [1]")
+        (signed,) = json.loads(Path("results/latest/generation.json").read_text())["signatures"]
+        assert "answer_words=200,documents=2,document_text=summary,shuffle=4|" in signed
+        ran(*words, "-s", "negatives=0")
+        assert [len(row["passages"]) for row in lines_of(tmp_path / "a.jsonl")] == [1] * 6
+        told = ran(*words, "-s", "negatives=4")
+    assert "negatives from other questions: 12" in told.err
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -166,6 +255,10 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_
         (("--model", "tiny", "-s", "documents=0"), "documents is 0"),
         (("--model", "tiny", "-s", "negatives=-1"), "negatives is -1"),
         (("--model", "tiny", "--strategy", "sumary"), "'summary'"),
+        (("--model", "tiny", "-s", "document_text=abstract"), "document_text is 'abstract'"),
+        (("--model", "tiny", "-s", "document_text=summary"), "No document has the field for document_text=summary"),
+        (("--model", "tiny", "-s", "documents=9"), "documents=9 asks for more documents than there are: 6 of 6"),
+        (("--model", "tiny", "-s", "samples=2"), "samples=2 at temperature 0 are the same answer 2 times"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(refused, questions, options, says):
