@@ -6,12 +6,14 @@ There is one page for each command, and one for each kind of setting that many c
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
 from metaeval import registry
 from metaeval.analyses.analysis import GROUPS, Analysis, own_fields
+from metaeval.citation.chat_models import ChatOptions
 from metaeval.config import RunConfig
 from metaeval.declared import (
     flag_of,
@@ -38,7 +40,7 @@ overlap,rouge`. Commands that score or write tables take `--quiet` (`-q`), and `
 whole with `--full`."""
 _SHARED = {
     "settings": "Settings of a run",
-    "cite-settings": "Settings of citation pipelines",
+    "chat-settings": "Options of the chat model of a citation pipeline",
     "metrics": "Options of metrics",
     "datasets": "Options of data sets",
     "protocols": "Options of protocols",
@@ -69,7 +71,7 @@ def options_pages() -> dict[str, str]:
     }
     pages |= {
         "settings": _settings_page(),
-        "cite-settings": _cite_settings_page(),
+        "chat-settings": _chat_settings_page(),
         "metrics": _metrics_page(),
     }
     pages |= {
@@ -184,11 +186,9 @@ def _command_page(command: Analysis) -> str:
         parts.append(
             f"Settings of a run that `--set` takes here: {listed} ([descriptions](settings.md))."
         )
-    parts += (
-        _of_pipeline(command.name.removeprefix("cite "))
-        if command.name.removeprefix("cite ") in registry.names("pipeline")
-        else ()
-    )
+    if "chat" in fields:
+        parts.append("Options of the chat model: [`chat.NAME`](chat-settings.md).")
+    parts += _measures(options)
     return _page(*parts)
 
 
@@ -200,23 +200,13 @@ def _paragraphs(text: str) -> list[str]:
     ]
 
 
-def _of_pipeline(name: str) -> Iterator[str]:
-    """Yield the settings of a citation pipeline behind --set, and its measures."""
-    pipeline = registry.find("pipeline", name)
-    sections = [
-        f"[{owner.__name__}](cite-settings.md#{owner.__name__.lower()})"
-        for owner in pipeline.owners.values()
-    ]
-    if sections:
-        yield f"Settings of the pipeline that `--set` takes here: {', '.join(sections)}."
-    measures = [
-        f"- {measure.label}: {measure.meaning}."
-        for measure in pipeline.measures
-        if measure.meaning
-    ]
-    if measures:
-        yield "## Measures"
-        yield "\n".join(measures)
+def _measures(options: type[BaseModel]) -> list[str]:
+    """Return the section on the measures of a citation analysis, whose module defines its tables; else nothing."""
+    modules = (sys.modules[kind.__module__] for kind in options.__mro__)
+    defined = next((found for module in modules if (found := getattr(module, "DEFINITIONS", None))), ())
+    tables = defined.values() if isinstance(defined, Mapping) else defined
+    lines = [f"- {measure.label}: {measure.meaning}." for table in tables for measure in table.measures if measure.meaning]
+    return ["## Measures", "\n".join(lines)] if lines else []
 
 
 def _typed_row(options: type[BaseModel], name: str) -> OptionRow:
@@ -277,24 +267,13 @@ def _settings_page() -> str:
     )
 
 
-def _cite_settings_page() -> str:
-    where = "`--set NAME=VALUE`; those of ALCE and ALiiCE in Python. The page of a command says which it takes."
-    parts = [f"# {_SHARED['cite-settings']}", where]
-    pipelines = [
-        registry.find("pipeline", name) for name in registry.names("pipeline")
-    ]
-    owners = (
-        owner
-        for pipeline in reversed(pipelines)
-        for owner in pipeline.owners.values()
+def _chat_settings_page() -> str:
+    return _page(
+        f"# {_SHARED['chat-settings']}",
+        "`--set chat.NAME=VALUE`, and `chat={...}` in Python.",
+        str(ChatOptions.__doc__).partition("\n")[0],
+        _table(_settings(ChatOptions)),
     )
-    for owner in dict.fromkeys(owners):
-        parts += [
-            f"## {owner.__name__}",
-            str(owner.__doc__).partition("\n")[0],
-            _table(_settings(owner)),
-        ]
-    return _page(*parts)
 
 
 def _metrics_page() -> str:

@@ -306,11 +306,16 @@ class ProtocolSettings(Strict):
     verdicts."""
 
 
-class StatisticsSettings(Strict):
-    """Settings of intervals and tests."""
+class IntervalSettings(Strict):
+    """Settings of intervals."""
 
     interval: IntervalConfig = IntervalConfig()
     """How intervals are made."""
+
+
+class StatisticsSettings(IntervalSettings):
+    """Settings of intervals and tests."""
+
     comparison: ComparisonConfig = ComparisonConfig()
     """How metrics are tested."""
 

@@ -22,7 +22,7 @@ from metaeval.config import (
     ResultsSettings,
     RunConfig,
     ScoringSettings,
-    StatisticsSettings,
+    IntervalSettings,
     TrustSettings,
 )
 from metaeval.declared import Flag, validated
@@ -99,7 +99,7 @@ ParserName = Annotated[
 ]
 
 
-class CiteOptions(ResultsSettings, StatisticsSettings, EncodingSettings, DeclaredOptions):
+class CiteOptions(ResultsSettings, IntervalSettings, EncodingSettings, DeclaredOptions):
     """Base of the options of citation analyses; a class adds its own `untyped` fields to those of its bases."""
 
     untyped: ClassVar[frozenset[str]] = frozenset({"store", "executor", "requests", "batch"})

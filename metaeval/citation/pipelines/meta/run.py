@@ -76,7 +76,12 @@ PARSER = "small"
 
 
 class MetaOptions(
-    shared.AsksChat, shared.JudgedByMetrics, groups.ProtocolOptionSettings, groups.ControlSettings, shared.CiteOptions
+    shared.AsksChat,
+    shared.JudgedByMetrics,
+    groups.StatisticsSettings,
+    groups.ProtocolOptionSettings,
+    groups.ControlSettings,
+    shared.CiteOptions,
 ):
     """Options of `cite meta`."""
 
