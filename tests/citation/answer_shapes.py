@@ -27,6 +27,37 @@ def annotation(start, end, url=URL):
     return {"type": "url_citation", "start_index": start, "end_index": end, "url": url, "title": "T"}
 
 
+def block(text, *cited, kind="text", name="citations"):
+    """A part of a message, with what it cites."""
+    return {"type": kind, "text": text, name: [*cited]}
+
+
+def choices(name, content, cited, kind="citations"):
+    return {name: [{"message": {"content": content, kind: [cited]}}]}
+
+
+FILE = {"type": "file_citation", "index": 10, "file_id": "f-1", "filename": "b.pdf"}
+ANTHROPIC = [
+    {"type": "char_location", "document_index": 0, "document_title": None, "cited_text": A},
+    {"type": "web_search_result_location", "url": URL, "title": "W", "cited_text": "1999"},
+    {"type": "search_result_location", "search_result_index": 0, "cited_text": B},
+]
+ASKED = [
+    {"type": "document", "title": "D", "source": {"type": "text", "data": A}},
+    {"type": "search_result", "source": "s", "title": "S", "content": [{"type": "text", "text": B}]},
+    {"type": "text", "text": "When?"},
+]
+INSPECT = [
+    {"type": "url", "url": URL, "cited_text": [0, len(FIRST)]},
+    {"type": "document", "title": "D", "cited_text": B, "range": {"type": "page"}},
+]
+SUPPORTS = [
+    {"segment": {"startIndex": BYTES[0], "endIndex": BYTES[1], "text": SECOND}, "groundingChunkIndices": [0, 1]},
+    {"segment": {"endIndex": units(TEXT, 0, len(FIRST))[1], "text": FIRST}, "groundingChunkIndices": [0]},
+]
+CHUNKS = [{"web": {"uri": URL, "title": "a.example"}}, {"retrievedContext": {"text": B}}]
+XAI = {"id": "1", "start_index": len(FIRST), "end_index": len(FIRST) + len(URL) + 7, "web_citation": {"url": URL}}
+
 SHAPES = {
     "ragas": {"user_input": "When?", "response": "In 1999 [1]. Free [2].", "retrieved_contexts": [A, B]},
     "deepeval": {
@@ -65,131 +96,36 @@ SHAPES = {
             {
                 "type": "message",
                 "content": [
-                    {"type": "output_text", "text": MARKED, "annotations": [annotation(*MARK)]},
-                    {
-                        "type": "output_text",
-                        "text": " All of it.",
-                        "annotations": [{"type": "file_citation", "index": 10, "file_id": "f-1", "filename": "b.pdf"}],
-                    },
+                    block(MARKED, annotation(*MARK), kind="output_text", name="annotations"),
+                    block(" All of it.", FILE, kind="output_text", name="annotations"),
                 ],
             },
         ],
     },
-    "openai-chat": {
-        "choices": [
-            {
-                "message": {
-                    "content": MARKED,
-                    "annotations": [{"type": "url_citation", "url_citation": annotation(*MARK)}],
-                }
-            }
-        ]
-    },
-    "xai": {
-        "outputs": [
-            {
-                "message": {
-                    "content": f"{FIRST}[[1]]({URL}) {SECOND}",
-                    "citations": [
-                        {
-                            "id": "1",
-                            "start_index": len(FIRST),
-                            "end_index": len(FIRST) + len(URL) + 7,
-                            "web_citation": {"url": URL},
-                        }
-                    ],
-                }
-            }
-        ],
-        "citations": [URL],
-    },
+    "openai-chat": choices(
+        "choices", MARKED, {"type": "url_citation", "url_citation": annotation(*MARK)}, "annotations"
+    ),
+    "xai": choices("outputs", f"{FIRST}[[1]]({URL}) {SECOND}", XAI) | {"citations": [URL]},
     "langchain": {
         "type": "ai",
-        "content": [
-            {
-                "type": "text",
-                "text": TEXT,
-                "annotations": [
-                    {"type": "citation", "url": URL, "start_index": 0, "end_index": len(FIRST), "cited_text": A}
-                ],
-            }
-        ],
+        "content": [block(TEXT, {**annotation(0, len(FIRST)), "cited_text": A}, name="annotations")],
     },
     "anthropic": {
-        "request": {
-            "messages": [
-                {
-                    "role": "user",
-                    "content": [
-                        {"type": "document", "title": "D", "source": {"type": "text", "data": A}},
-                        {
-                            "type": "search_result",
-                            "source": "s",
-                            "title": "S",
-                            "content": [{"type": "text", "text": B}],
-                        },
-                        {"type": "text", "text": "When?"},
-                    ],
-                }
-            ]
-        },
+        "request": {"messages": [{"role": "user", "content": ASKED}]},
         "response": {
             "content": [
-                {
-                    "type": "text",
-                    "text": FIRST,
-                    "citations": [
-                        {"type": "char_location", "document_index": 0, "document_title": None, "cited_text": A},
-                        {"type": "web_search_result_location", "url": URL, "title": "W", "cited_text": "1999"},
-                    ],
-                },
+                block(FIRST, *ANTHROPIC[:2]),
                 {"type": "text", "text": " And "},
-                {
-                    "type": "text",
-                    "text": "tolls ended.",
-                    "citations": [{"type": "search_result_location", "search_result_index": 0, "cited_text": B}],
-                },
+                block("tolls ended.", ANTHROPIC[2]),
             ]
         },
     },
-    "inspect": {
-        "input": "When?",
-        "output": {
-            "choices": [
-                {
-                    "message": {
-                        "content": [
-                            {
-                                "type": "text",
-                                "text": TEXT,
-                                "citations": [
-                                    {"type": "url", "url": URL, "cited_text": [0, len(FIRST)]},
-                                    {"type": "document", "title": "D", "cited_text": B, "range": {"type": "page"}},
-                                ],
-                            }
-                        ]
-                    }
-                }
-            ]
-        },
-    },
+    "inspect": {"input": "When?", "output": {"choices": [{"message": {"content": [block(TEXT, *INSPECT)]}}]}},
     "gemini": {
         "candidates": [
             {
                 "content": {"parts": [{"text": f"{FIRST} "}, {"text": SECOND}]},
-                "groundingMetadata": {
-                    "groundingChunks": [{"web": {"uri": URL, "title": "a.example"}}, {"retrievedContext": {"text": B}}],
-                    "groundingSupports": [
-                        {
-                            "segment": {"startIndex": BYTES[0], "endIndex": BYTES[1], "text": SECOND},
-                            "groundingChunkIndices": [0, 1],
-                        },
-                        {
-                            "segment": {"endIndex": units(TEXT, 0, len(FIRST))[1], "text": FIRST},
-                            "groundingChunkIndices": [0],
-                        },
-                    ],
-                },
+                "groundingMetadata": {"groundingChunks": CHUNKS, "groundingSupports": SUPPORTS},
             }
         ]
     },
@@ -249,25 +185,8 @@ CITATIONS = {
     "langchain": lambda record: total(record, "content", "annotations"),
 }
 
-VALUES = [
-    None,
-    True,
-    -1,
-    0,
-    3,
-    10**6,
-    2.5,
-    "",
-    "x",
-    "Ω",
-    "[1] 【2】 [a](http://b)",
-    " \n",
-    [],
-    {},
-    [None],
-    [[]],
-    {"text": 3},
-]
+VALUES = [None, True, -1, 0, 3, 10**6, 2.5, "", "x", "Ω", "[1] 【2】 [a](http://b)", " \n"]
+VALUES += [[], {}, [None], [[]], {"text": 3}]
 
 
 def places(value, path=()):
