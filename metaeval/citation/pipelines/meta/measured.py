@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
 _JUDGED: tuple[CiteEvalMeasure, ...] = ("auto", "rating", "edits")
+
+Place = tuple[str, int | None, int | None]
+"""An answer's id, and the offsets of a sentence."""
 
 ABSENT = "absent"
 """Reason of a missing verdict of which no more is known."""
@@ -78,45 +81,36 @@ def claim_values(
     claims, its precision the mean over its citations; either is missing where one of these lacks its verdict. soft: the
     verdicts are degrees of support, so that answers get no bounds.
     """
-    place = ("answer", "sentence", "start", "end", "value", "reason")
-    claims = [
-        (
-            *(line.answer, line.sentence, line.sentence_start, line.sentence_end, line.recall),
-            (line.reason or ABSENT) if unjudged_claim(line) else None,
-        )
-        for line in claims_of(lines)
-        if line.sentence_start is not None
-    ]
-    cited = [
-        (
-            *(line.answer, line.sentence, line.sentence_start, line.sentence_end, line.precision),
-            (line.reason or ABSENT) if line.state == "unjudged" and line.precision is None else None,
-        )
-        for line in lines
-        if line.sentence is not None
-    ]
-    by, of_claims = ["answer", "sentence"], units(claims, place)
-    places = of_claims.drop_duplicates(by).set_index(by)[["start", "end"]].astype("int64")
-    sentences = [means(frame, by).reindex(places.index) for frame in (of_claims, units(cited, place))]
+
+    def of(lines: Sequence[CitationLine], values: str, lacks: Callable[[CitationLine], bool]) -> DataFrame:
+        inside = [line for line in lines if line.sentence_start is not None]
+        places = [(line.answer, line.sentence_start, line.sentence_end) for line in inside]
+        reasons = [(line.reason or ABSENT) if lacks(line) else None for line in inside]
+        return _pooled(places, [getattr(line, values) for line in inside], reasons)
+
+    recalls = of(claims_of(lines), "recall", unjudged_claim)
+    precisions = of(lines, "precision", lambda line: line.state == "unjudged" and line.precision is None)
+    sentences = [recalls, precisions.reindex(recalls.index)]
     wholes = [share_values(answers, shares, soft) for shares in (recall, precision)]
+    both = zip([*sentences, harmonic(*sentences)], [*wholes, harmonic(*wholes)], strict=True)
     return {
-        name: Values(places.join(of_sentences).reset_index(), of_answers)
-        for name, of_sentences, of_answers in zip(
-            ("recall", "precision", "f1"), [*sentences, harmonic(*sentences)], [*wholes, harmonic(*wholes)], strict=True
-        )
+        name: Values(of_sentences.reset_index(), of_answers)
+        for name, (of_sentences, of_answers) in zip(("recall", "precision", "f1"), both, strict=True)
     }
+
+
+def _pooled(places: Sequence[Place], values: Sequence[float | None], reasons: Sequence[str | None]) -> DataFrame:
+    """Return the means of the units at each place (`means`), by answer, start and end."""
+    rows = [(*place, *unit) for place, *unit in zip(places, values, reasons, strict=True)]
+    return means(units(rows, SENTENCES), SENTENCES[:3])
 
 
 def share_values(answers: Sequence[Answer], shares: Sequence[AnswerShare], soft: bool = False) -> DataFrame:
     """Return the values of answers from their shares; without bounds for a `soft` share that lacks a verdict."""
-    rows = [
-        (
-            *(answer.id, share.value),
-            *((None, None) if soft and share.open else (share.filled(False).value, share.filled(True).value)),
-            ABSENT if share.open else None,
-        )
-        for answer, share in zip(answers, shares, strict=True)
-    ]
+    rows = []
+    for answer, share in zip(answers, shares, strict=True):
+        ends = (None, None) if soft and share.open else (share.filled(False).value, share.filled(True).value)
+        rows.append((answer.id, share.value, *ends, ABSENT if share.open else None))
     return units(rows, ANSWERS).set_index("answer")
 
 
@@ -182,19 +176,17 @@ def baseline_values(
 
 def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions) -> Values:
     """Return SCiFi's citation entailment; a sentence's is the mean over its facts, and missing where one is missing."""
-    columns, by = ("answer", "sentence", "value", "reason"), ["answer", "sentence"]
+    places: list[Place] = [(each.answer.id, at.start, at.end) for each in facts for at in each.sentences]
     lost = [
-        (each.answer.id, number, None, each.lost[number]) for each in facts for number in lost_citing(each, options)
+        each.lost[at.number] if at.number in lost_citing(each, options) else None
+        for each in facts
+        for at in each.sentences
     ]
-    judged = [
-        (line.answer, line.sentence, line.value, (line.reason or ABSENT) if line.state == "unjudged" else None)
-        for line in lines
-    ]
-    places = [(each.answer.id, at.number, at.start, at.end) for each in facts for at in each.sentences]
-    sentences = units([(*place, None, None) for place in places], ("answer", "sentence", "start", "end", *columns[2:]))
-    found = means(units([*lost, *judged], columns), by)
-    sentences = sentences[["answer", "sentence", "start", "end"]].join(found, on=by)
-    return Values(sentences, share_values([each.answer for each in facts], entailments(facts, lines, options)))
+    places += [(line.answer, line.sentence_start, line.sentence_end) for line in lines]
+    reasons = [*lost, *((line.reason or ABSENT) if line.state == "unjudged" else None for line in lines)]
+    found = _pooled(places, [*[None] * len(lost), *(line.value for line in lines)], reasons)
+    shares = share_values([each.answer for each in facts], entailments(facts, lines, options))
+    return Values(found.reset_index(), shares)
 
 
 def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) -> dict[str, Values]:
