@@ -149,4 +149,4 @@ def test_wrong_columns_are_one_sentence(table, columns, wanted, says):
 @pytest.mark.parametrize("text", ["utility", "=a,b", "utility="])
 def test_wrong_sets_are_one_sentence(text):
     with pytest.raises(UserError, match="allowed: NAME=COLUMN,COLUMN"):
-        label_columns([text], 1)
+        label_columns([text])

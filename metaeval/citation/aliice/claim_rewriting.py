@@ -43,34 +43,28 @@ TEXT_RULE = "replies in plain text: their only line, without a label (Modified s
 
 
 @dataclass(frozen=True, slots=True)
-class Fragment:
-    """A claim that was cut out of a sentence. answer: index of the answer. number: index of the claim in the answer.
+class Rewriting:
+    """A claim that was cut out of a sentence, and the chat model's rewrite of it (text).
 
-    sentence: the sentence without its marks.
+    answer: index of the answer. number: index of the claim in the answer. sentence: the sentence without its marks.
+    state: empty before the model is asked. text: None unless state is "rewritten".
     """
 
     answer: int
     number: int
     sentence: str
     claim: str
-
-
-@dataclass(frozen=True, slots=True)
-class Rewriting:
-    """A claim cut out of its sentence, and the chat model's rewrite of it (text); None unless state is "rewritten"."""
-
-    fragment: Fragment
-    state: RewritingState
+    state: RewritingState | Literal[""] = ""
     text: str | None = None
 
     @property
     def new_words(self) -> tuple[str, ...]:
         """The distinct case-folded words, in order, that only the new wording has, not the sentence or the old one."""
-        old = _WORD.findall(f"{self.fragment.sentence} {self.fragment.claim}".casefold())
+        old = _WORD.findall(f"{self.sentence} {self.claim}".casefold())
         return tuple(dict.fromkeys(word for word in _WORD.findall((self.text or "").casefold()) if word not in old))
 
 
-def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragment]:
+def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Rewriting]:
     """Return the claims that were made by the parse tree and omit a part of their sentence, in order.
 
     whole: also those that omit nothing (of sentences with one citation group).
@@ -82,23 +76,23 @@ def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Fragmen
                 continue
             sentence = without_marks(each.sentences[claim.sentence - 1].sentence)
             if whole or _letters(claim.text) != _letters(sentence):
-                cut.append(Fragment(place, number, sentence, claim.text))
+                cut.append(Rewriting(place, number, sentence, claim.text))
     return cut
 
 
-def request_for(fragment: Fragment, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
+def request_for(cut: Rewriting, prompt: Prompt, chat: ChatOptions) -> ChatRequest:
     """Return the request to rewrite one claim."""
-    texts = {place: quoted(getattr(fragment, place)) for place in PLACES}
+    texts = {place: quoted(getattr(cut, place)) for place in PLACES}
     reply = _TEXT_REPLY if chat.output == "text" else _REPLY
     return chat_request(chat, prompt.fill(reply=reply, **texts), _CLAIM)
 
 
-def rewrite(cut: Sequence[Fragment], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:
+def rewrite(cut: Sequence[Rewriting], ask: Ask, prompt: Prompt, chat: ChatOptions) -> list[Rewriting]:
     """Return the model's rewriting of each claim, in order, from one call of `ask`, also where a reply is missing."""
     answers = ask([request_for(each, prompt, chat) for each in cut])
     read = [read_answer(answer, read_line if chat.output == "text" else read_claim) for answer in answers]
     return [
-        Rewriting(each, "rewritten" if state == "read" else state, claim)
+        replace(each, state="rewritten" if state == "read" else state, text=claim)
         for each, (claim, state) in zip(cut, read, strict=True)
     ]
 
@@ -128,9 +122,7 @@ def _checked(claim: str) -> str | None:
 def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting]) -> list[AnswerClaims]:
     """Return the answers with the new wordings as the texts of their claims; a claim without one stays as it is."""
     new = {
-        (rewriting.fragment.answer, rewriting.fragment.number): rewriting.text
-        for rewriting in rewritings
-        if rewriting.text is not None
+        (rewriting.answer, rewriting.number): rewriting.text for rewriting in rewritings if rewriting.text is not None
     }
     return [
         replace(
@@ -180,7 +172,7 @@ class Rejudged:
 
     def key(self, rewriting: Rewriting) -> ClaimKey:
         """Return the key in the citation tables of the claim that was rewritten."""
-        return self.read[rewriting.fragment.answer].answer.id, rewriting.fragment.number + 1
+        return self.read[rewriting.answer].answer.id, rewriting.number + 1
 
     @cached_property
     def joints(self) -> Mapping[ClaimKey, tuple[CitationLine, CitationLine]]:
@@ -210,8 +202,7 @@ class Rejudged:
 
     def row(self, rewriting: Rewriting) -> dict[str, Any]:
         """Return a table row (by column) of a claim: its sentence, both wordings, joint verdict and score of each."""
-        fragment = rewriting.fragment
-        claim = self.read[fragment.answer].claims[fragment.number]
+        claim = self.read[rewriting.answer].claims[rewriting.number]
         old, new = self.joints[self.key(rewriting)]
         joint_before, joint_after = self.verdicts(rewriting)
         return {
@@ -220,8 +211,8 @@ class Rejudged:
             "group": old.group,
             "claim_number": old.claim_number,
             "citations": " ".join(map(str, claim.citations)),
-            "sentence": fragment.sentence,
-            "claim": fragment.claim,
+            "sentence": rewriting.sentence,
+            "claim": rewriting.claim,
             "rewritten": rewriting.text,
             "state": rewriting.state,
             "new_words": " ".join(rewriting.new_words),
@@ -235,7 +226,7 @@ class Rejudged:
         """Return shares of the claims that were sent to the model, by state, and of the rewritten ones, by wording."""
         states, sent = Counter(rewriting.state for rewriting in self.rewritings), len(self.rewritings)
         done = [rewriting for rewriting in self.rewritings if rewriting.text is not None]
-        unchanged = sum(rewriting.text == rewriting.fragment.claim for rewriting in done)
+        unchanged = sum(rewriting.text == rewriting.claim for rewriting in done)
         return [
             _share("rewritten", states["rewritten"], sent),
             _share("unparsed", states["unparsed"], sent),
@@ -249,7 +240,7 @@ class Rejudged:
 
         group: (n,) code of each answer's group. n_groups: number of codes.
         """
-        rows = [(*self.verdicts(rewriting), group[rewriting.fragment.answer]) for rewriting in self.rewritings]
+        rows = [(*self.verdicts(rewriting), group[rewriting.answer]) for rewriting in self.rewritings]
         before, after, of = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
         verdicts = np.stack([before, after], axis=1)
         agreed = pair_agreement(verdicts, 2, of, n_groups, resampling, [(0, 1)])

@@ -134,18 +134,14 @@ def _coded(name: str, cells: Mapping[str, Sequence[str]]) -> LabelSet:
     return LabelSet(name, list(cells), ordered, codes.reshape(-1, len(cells)).astype(np.int64), numbers)
 
 
-def label_columns(texts: Sequence[str], files: int) -> dict[str, list[str]]:
-    """Return {name: columns} from texts NAME=COLUMN,COLUMN; raises `UserError` for another text or a name twice.
-
-    files: number of tables, by which the message chooses its example.
-    """
+def label_columns(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return {name: columns} from texts NAME=COLUMN,COLUMN; raises `UserError` for another text or a name twice."""
     sets: dict[str, list[str]] = {}
     for text in texts:
         name, equals, listed = (part.strip() for part in text.partition("="))
         columns = [column.strip() for column in listed.split(",") if column.strip()]
         if not equals or not name or not columns or name in sets:
-            example = "error=error_type" if files > 1 else "utility=ann1,ann2"
-            raise UserError(f"--labels {text}: allowed: NAME=COLUMN,COLUMN with a name of its own, such as {example}.")
+            raise UserError(f"--labels {text}: allowed: NAME=COLUMN,COLUMN with a name of its own, as utility=a,b.")
         sets[name] = columns
     return sets
 

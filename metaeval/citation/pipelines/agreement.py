@@ -64,7 +64,7 @@ class AgreementOptions(shared.CiteOptions):
 def _run(options: AgreementOptions, progress: Progress) -> Done:
     if not options.labels:
         raise UserError("Labels are compared by columns: name these with --labels NAME=COLUMN,COLUMN.")
-    table = read_label_sets(options.files, label_columns(options.labels, len(options.files)))
+    table = read_label_sets(options.files, label_columns(options.labels))
     config, units, lines = options.run(), len(table.systems), TableLines()
     drawn = resampling_of(config)
     for labels in table.sets:

@@ -50,7 +50,7 @@ def read_people(paths: Sequence[Path], texts: Sequence[str]) -> LabelTable | Non
     kinds = (*UTILITIES, *QUALITIES)
     if not paths or not texts:
         raise UserError(f"Table 4 needs both: --human FILE and --labels NAME=COLUMN,COLUMN; NAME: {', '.join(kinds)}.")
-    wanted = label_columns(texts, len(paths))
+    wanted = label_columns(texts)
     for name in wanted.keys() - {*kinds}:
         raise unknown("kind of label", name, kinds)
     table = read_label_sets(paths, wanted)

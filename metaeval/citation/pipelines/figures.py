@@ -48,7 +48,13 @@ def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:
     still, turns = ([bar for bar in bars if (bar["round"] is None) is alone] for alone in (True, False))
     drawn = {"figure-pipelines": system_bars(still, level)} if still else {}
     drawn |= {"figure-rounds": round_lines(turns, level)} if turns else {}
-    drawn |= figures_of([result for folder in folders for result in _results(folder)])
+    results: list[Result] = []
+    for path in (path for folder in folders for path in sorted(folder.glob("*/*.json"))):
+        if read_versioned(path)[1] == RESULT:
+            result = load_result(path)
+            data = result.data.model_copy(update={"name": f"{result.data.name}, {result.data.split}"})
+            results.append(result.model_copy(update={"data": data}))
+    drawn |= figures_of(results)
     for folder in folders:
         trees = trees_of(folder) if _pipeline(folder) == "aliice" else []
         drawn |= {f"tree-{folder.name}-{number}": claim_tree(*tree) for number, tree in enumerate(trees, start=1)}
@@ -148,14 +154,6 @@ def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> Cla
 
 def _pipeline(folder: Path) -> str:
     return str(read_manifest(folder).get("command", "")).removeprefix("cite ")
-
-
-def _results(folder: Path) -> list[Result]:
-    """Return the results of protocols in the subfolders of a job, with their level added to the name of their data."""
-    paths = sorted(folder.glob("*/*.json"))
-    results = [load_result(path) for path in paths if read_versioned(path)[1] == RESULT]
-    named = [each.data.model_copy(update={"name": f"{each.data.name}, {each.data.split}"}) for each in results]
-    return [each.model_copy(update={"data": data}) for each, data in zip(results, named, strict=True)]
 
 
 def _sheets(folder: Path, pattern: str = "*.json") -> list[Table]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -138,7 +138,14 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
         {"id": draft.question.id, "question": draft.question.question, "stage": draft.stage, "state": draft.trouble}
         for draft in lost
     ]
-    answers = lines_of(_row(draft, draft.answer) for draft in drafts if draft.answer is not None)
+    rows = []
+    for draft in (draft for draft in drafts if draft.answer is not None):
+        rows.append(own_row(draft.answer))
+        if draft.steps:  # the summaries and choices by which it was written
+            summaries = {document.number: document.text for document in draft.documents}
+            steps = [{"documents": list(step.documents), "sentence": step.sentence} for step in draft.steps]
+            rows[-1]["generation"] = {"summaries": summaries, "steps": steps}
+    answers = lines_of(rows)
     notes = Counter({name: number for name, number in sorted(noted.items()) if number})
     took = {"documents": notes, "what it took": tokens_and_cost(spent, chat)}
     name = shared.name_of_data(read_from)
@@ -167,16 +174,6 @@ def _estimate(
         largest = generation.largest_requests(questions, options, chat, shots)
         lines.append(f"then {' and '.join(stages[1:])}, at most: {estimate_for(largest, chat)}")
     return "\n".join(lines)
-
-
-def _row(draft: Draft, answer: Answer) -> dict[str, Any]:
-    """Return an answer as a row of JSONL, with the summaries and choices by which it was written."""
-    row = own_row(answer)
-    if draft.steps:
-        summaries = {document.number: document.text for document in draft.documents}
-        steps = [{"documents": list(step.documents), "sentence": step.sentence} for step in draft.steps]
-        row["generation"] = {"summaries": summaries, "steps": steps}
-    return row
 
 
 def _sheet(

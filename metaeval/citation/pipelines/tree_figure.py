@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from metaeval.citation.parsers.dependency_parsers import Parse
 from metaeval.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, axes, literal, styled, wrapped
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _CHARACTER, _GAP = 0.072, 0.14  # inches: a letter at 8.5 points, and between words
@@ -44,7 +43,14 @@ def claim_tree(parse: Parse, claims: Sequence[Highlighted], made_by: str = "") -
     figure, plot = axes(width + 0.1, height + 0.35)
     for place, head in enumerate(parse.heads):
         if head != place:
-            _edge(plot, middles, depths, place, head, parse.labels[place])
+            start, end = -_STEP * depths[head] - 0.09, -_STEP * depths[place] + 0.09
+            ends_at = [middles[head], middles[place]]
+            plot.plot(ends_at, [start, end], color="#888888", linewidth=0.8, zorder=1)
+            # Near the child, where edges of one head are furthest apart.
+            x, y = (0.25 * middles[head] + 0.75 * middles[place], 0.25 * start + 0.75 * end)
+            box = {"boxstyle": "round,pad=0.05", "facecolor": "white", "edgecolor": "none"}
+            style: dict[str, Any] = {"fontsize": 6, "color": "#555555", "ha": "center", "va": "center", "zorder": 2}
+            plot.text(x, y, literal(parse.labels[place]), bbox=box, **style)
     nodes = {node: number for number, (_, node, _) in enumerate(claims) if node is not None}
     for place, token in enumerate(parse.tokens):
         at = -_STEP * depths[place]
@@ -62,8 +68,11 @@ def claim_tree(parse: Parse, claims: Sequence[Highlighted], made_by: str = "") -
     for number, ((_, _, places), name) in enumerate(zip(claims, names, strict=True)):
         at = lowest - 0.24 - _ROW * number
         colour = COLOURS[number % len(COLOURS)]
-        for first, last in _runs(places):
-            plot.plot([spans[first][0], spans[last][1]], [at, at], color=colour, linewidth=6, solid_capstyle="butt")
+        # A bar for each run of consecutive words.
+        for _, run in groupby(enumerate(sorted(places)), key=lambda numbered: numbered[1] - numbered[0]):
+            words = [word for _, word in run]
+            ends_at = [spans[words[0]][0], spans[words[-1]][1]]
+            plot.plot(ends_at, [at, at], color=colour, linewidth=6, solid_capstyle="butt")
         plot.text(-0.1, at, literal(name), ha="right", va="center", fontsize=8, color=INK)
     plot.set(xlim=(-margin, width - margin), ylim=(bottom, 0.3))
     plot.axis("off")
@@ -72,21 +81,5 @@ def claim_tree(parse: Parse, claims: Sequence[Highlighted], made_by: str = "") -
     return figure
 
 
-def _edge(plot: Axes, middles: Sequence[float], depths: Sequence[int], place: int, head: int, label: str) -> None:
-    start, end = -_STEP * depths[head] - 0.09, -_STEP * depths[place] + 0.09
-    plot.plot([middles[head], middles[place]], [start, end], color="#888888", linewidth=0.8, zorder=1)
-    # Near the child, where edges of one head are furthest apart.
-    x, y = (0.25 * middles[head] + 0.75 * middles[place], 0.25 * start + 0.75 * end)
-    box = {"boxstyle": "round,pad=0.05", "facecolor": "white", "edgecolor": "none"}
-    plot.text(x, y, literal(label), fontsize=6, color="#555555", ha="center", va="center", bbox=box, zorder=2)
-
-
 def _depth(heads: Sequence[int], place: int) -> int:
     return 0 if heads[place] == place else 1 + _depth(heads, heads[place])
-
-
-def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """Return runs of consecutive places as (first, last)."""
-    grouped = groupby(enumerate(sorted(places)), key=lambda numbered: numbered[1] - numbered[0])
-    runs = [[place for _, place in run] for _, run in grouped]
-    return [(run[0], run[-1]) for run in runs]

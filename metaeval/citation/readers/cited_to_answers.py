@@ -80,7 +80,12 @@ def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None
     Raises `UserError` for a row of another shape, and as `SourceTexts.read` does.
     """
     reading, texts = CitedReading(form), SourceTexts()
-    cited = _cited(form, rows)
+    # An answer's id is by default the row's number from 1, and for the row's second answer NUMBER#2.
+    cited: Iterable[tuple[str, CitedText]] = (
+        (text.id or (f"{number}#{sample + 1}" if sample else str(number)), text)
+        for number, row in enumerate(rows, start=1)
+        for sample, text in enumerate(form.read(unwrapped(row)))
+    )
     if sources:
         cited = list(cited)
         texts.keep(
@@ -89,13 +94,6 @@ def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None
         texts.read(sources)
     reading.answers = [_answer(name, text, texts, reading) for name, text in cited]
     return reading
-
-
-def _cited(form: AnswerFormat, rows: Sequence[DataRow]) -> Iterable[tuple[str, CitedText]]:
-    """Yield each answer with its id; by default the row's number from 1, for the row's second answer NUMBER#2."""
-    for number, row in enumerate(rows, start=1):
-        for sample, text in enumerate(form.read(unwrapped(row))):
-            yield text.id or (f"{number}#{sample + 1}" if sample else str(number)), text
 
 
 def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReading) -> Answer:

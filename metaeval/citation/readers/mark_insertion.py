@@ -42,7 +42,10 @@ def place_spans(cited: CitedText) -> list[Placed | None]:
     """
     fits: dict[str, list[Placed | None]] = {}
     for unit in ["code points"] if cited.text.isascii() else UNITS:
-        offsets = _offsets(cited.text, UNITS[unit])
+        # The offset in code points of each character boundary, by its offset in the unit.
+        width, encoding = 2 if unit == "UTF-16 units" else 1, UNITS[unit]
+        sizes = (len(each.encode(encoding, "surrogatepass")) // width if encoding else 1 for each in cited.text)
+        offsets = {offset: place for place, offset in enumerate(accumulate(sizes, initial=0))}
         fits[unit] = [_fit(span, cited, offsets, unit) for span in cited.spans]
     certain = {unit: sum(place is not None and place[-1] for place in places) for unit, places in fits.items()}
     inside = {unit: len(places) - places.count(None) for unit, places in fits.items()}
@@ -71,15 +74,6 @@ def _fit(span: CitedSpan, cited: CitedText, offsets: Mapping[int, int], unit: st
     if span.kind == "claim" and not cited.text[start:end].strip():
         return None
     return (start, end, looks or span.kind == "mark" or start == end, unit, looks)
-
-
-def _offsets(text: str, encoding: str) -> Mapping[int, int]:
-    """Return the offset in code points of each character boundary, by its offset in the encoding's unit."""
-    if not encoding or text.isascii():
-        return {place: place for place in range(len(text) + 1)}
-    width = 2 if encoding == "utf-16-le" else 1
-    sizes = (len(character.encode(encoding, "surrogatepass")) // width for character in text)
-    return {offset: place for place, offset in enumerate(accumulate(sizes, initial=0))}
 
 
 def _is_mark(text: str) -> bool:

@@ -59,7 +59,11 @@ def _held(row: DataRow) -> dict[tuple[str, int], tuple[str, str]]:
     for kind, block in documents:
         fields = block if isinstance(block, Mapping) else {"text": block}
         places[kind] += 1
-        held[kind, places[kind] - 1] = str(fields.get("title") or ""), _text_of(fields)
+        source = fields.get("source")
+        texts = [fields.get(name) for name in ("text", "data", "content")]
+        if isinstance(source, Mapping):
+            texts = [source.get("data" if source.get("type") == "text" else "content")]
+        held[kind, places[kind] - 1] = str(fields.get("title") or ""), next(filter(None, map(text_in, texts)), "")
     return held
 
 
@@ -71,13 +75,6 @@ def _blocks(value: Any) -> Iterator[tuple[str, Any]]:
                 yield str(entry["type"]), entry
             else:
                 yield from _blocks(entry.get("content"))
-
-
-def _text_of(fields: Mapping[str, Any]) -> str:
-    source = fields.get("source")
-    if isinstance(source, Mapping):
-        return text_in(source.get("data") if source.get("type") == "text" else source.get("content"))
-    return next(filter(None, (text_in(fields.get(name)) for name in ("text", "data", "content"))), "")
 
 
 def _read_log(row: DataRow) -> Iterator[CitedText]:

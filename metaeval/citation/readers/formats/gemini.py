@@ -26,17 +26,13 @@ def _read(row: DataRow) -> Iterator[CitedText]:
                 encoded += piece.optional_text("text").encode("utf-8", "surrogatepass")
         metadata = part(inner, "groundingMetadata")
         for place, chunk in enumerate(parts(metadata, "groundingChunks")):
-            _add_chunk(draft, chunk, place)
+            kinds = [value for value in chunk.fields.values() if isinstance(value, Mapping)]
+            source = DataRow(chunk.where, kinds[0] if kinds else {})
+            title, text = source.optional_text("title"), source.optional_text("text")
+            draft.source(place, id=title, url=source.optional_text("uri"), title=title, text=text)
         for support in parts(metadata, "groundingSupports"):
             _cite(draft, support, starts, encoded)
         yield finished(draft, row, f"#{number + 1}" if number else "")
-
-
-def _add_chunk(draft: CitedText, chunk: DataRow, place: int) -> None:
-    kinds = [value for value in chunk.fields.values() if isinstance(value, Mapping)]
-    inner = DataRow(chunk.where, kinds[0] if kinds else {})
-    url, title = inner.optional_text("uri"), inner.optional_text("title")
-    draft.source(place, id=title, url=url, title=title, text=inner.optional_text("text"))
 
 
 def _cite(draft: CitedText, support: DataRow, starts: list[int], encoded: bytearray) -> None:

@@ -43,18 +43,14 @@ def _read_responses(row: DataRow) -> Iterator[CitedText]:
 
 
 def _read_choices(row: DataRow) -> Iterator[CitedText]:
+    # The results of Perplexity's search; without any, a result for each address in `citations`.
+    addresses = [DataRow(row.where, {"url": url}) for url in entries(row, "citations") if isinstance(url, str)]
+    results = parts(row, "search_results") or addresses
     for number, choice in enumerate(row.rows("choices" if "choices" in row.fields else "outputs")):
         draft, message = CitedText(), choice.row("message")
         annotations = parts(message, "annotations") or parts(message, "citations")
-        write_annotated(draft, text_in(message.fields.get("content")), annotations, _results(row))
+        write_annotated(draft, text_in(message.fields.get("content")), annotations, results)
         yield finished(draft, row, f"#{number + 1}" if number else "")
-
-
-def _results(row: DataRow) -> list[DataRow]:
-    """Return the results of Perplexity's search; without any, a result for each address in `citations`."""
-    if results := parts(row, "search_results"):
-        return results
-    return [DataRow(row.where, {"url": url}) for url in entries(row, "citations") if isinstance(url, str)]
 
 
 def write_annotated(
