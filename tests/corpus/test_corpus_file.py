@@ -17,6 +17,7 @@ HEADER = {"type": "corpus", "format": "metaeval-corpus/1", "name": "c"}
 DOCUMENT = {"type": "document", "id": "d1", "sentences": ["Rain fell.", "The river rose."]}
 STATEMENT = {"type": "statement", "id": "s1", "text": "The river rose.", "group": "g"}
 CITATION = {"type": "citation", "statement": "s1", "document": "d1", "level": "full", "evidence": {"sentences": [1]}}
+TEXT = {"type": "document", "id": "d1", "text": "Rain."}
 GOOD = [HEADER, DOCUMENT, STATEMENT, CITATION]
 
 
@@ -102,81 +103,51 @@ def sets(value: Any) -> tuple[list[Any], int]:
     return [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": value}], 4
 
 
-_FAULTS: dict[str, tuple[list[Any], int, str, str, str]] = {
-    # name: lines, number of the faulty line, field, value, part of what is allowed
-    "not an object": ([*GOOD, [1]], 5, "the line", "[1]", "one JSON object"),
-    "unknown type": ([*GOOD, {**STATEMENT, "type": "statment"}], 5, "type", "did you mean 'statement'", "citation"),
-    "no type": ([*GOOD, {"id": "x"}], 5, "type", "missing", "document"),
-    "type is no string": ([*GOOD, {"type": ["citation"]}], 5, "type", '["citation"]', "document"),
-    "unknown field": ([*GOOD, {**DOCUMENT, "id": "d2", "titel": ""}], 5, "a field's name", "mean 'title'", "url"),
-    "missing field": ([*GOOD, {"type": "statement", "id": "s2"}], 5, "text", "missing", "not empty"),
-    "missing level": (*cited(level=None), "level", "null", "full, partial"),
-    "wrong type": ([*GOOD, {**DOCUMENT, "id": "d2", "url": 3}], 5, "url", "3", "a string"),
-    "id is a number": ([*GOOD, {**STATEMENT, "id": 7}], 5, "id", "7", "a string that is not empty"),
-    "empty id": ([*GOOD, {**DOCUMENT, "id": ""}], 5, "id", '""', "not empty"),
-    "empty group": ([*GOOD, {**STATEMENT, "id": "s2", "group": ""}], 5, "group", '""', "not empty"),
-    "empty statement": ([*GOOD, {**STATEMENT, "id": "s2", "text": " \n"}], 5, "text", '" \\n"', "not empty"),
-    "level": (*cited(level="ful"), "level", "mean 'full'", "full, partial"),
-    "level is a number": (*cited(level=2), "level", "2", "full, partial"),
-    "level in doubt": (*cited(level="full?"), "level", '"full?"', "full, partial"),
-    "document twice": ([*GOOD, DOCUMENT], 5, "id", "which line 2 has already", "no other document"),
-    "statement twice": ([*GOOD, STATEMENT], 5, "id", "which line 3 has already", "no other statement"),
-    "citation twice": ([*GOOD, CITATION], 5, "id", '"s1:d1", which line 4', "no other citation"),
-    "unknown statement": ([*GOOD, {**CITATION, "statement": "s2"}], 5, "statement", '"s2"', "in this file"),
-    "unknown document": ([*GOOD, {**CITATION, "document": "zz"}], 5, "document", '"zz"', "in this file"),
-    "evidence out of range": (*cited(evidence={"sentences": [2]}), "evidence.sentences", "[2]", "0 to 1"),
-    "evidence negative": (*cited(evidence={"sentences": [-1]}), "evidence.sentences", "[-1]", "whole numbers from 0"),
-    "evidence is true": (*cited(evidence={"sentences": [True]}), "evidence.sentences", "[true]", "whole numbers"),
-    "evidence in a document without sentences": (
-        [HEADER, {"type": "document", "id": "d1", "text": "Rain."}, STATEMENT, CITATION],
-        4,
-        "evidence.sentences",
-        "[1]",
-        'has no "sentences"',
-    ),
-    "evidence twice": (
-        *cited(evidence_sets=[]),
-        "evidence_sets",
-        "given together with evidence",
-        'one of "evidence" and "evidence_sets"',
-    ),
-    "evidence sets are one": (*sets({"sentences": [1]}), "evidence_sets", '{"sentences": [1]}', "a list of objects"),
-    "second set out of range": (
-        *sets([{"sentences": [1]}, {"sentences": [0, 2]}]),
-        "evidence_sets[1].sentences",
-        "[0, 2]",
-        "0 to 1",
-    ),
-    "second set's field": (
-        *sets([{"sentences": [1]}, {"sentence": [1]}]),
-        "a field's name",
-        "evidence_sets[1].\"sentence\" (did you mean 'sentences'?)",
-        "sentences, texts",
-    ),
-    "evidence field": (
-        *cited(evidence={"text": ["x"]}),
-        "a field's name",
-        "evidence.\"text\" (did you mean 'texts'?)",
-        "sentences, texts",
-    ),
-    "both text and sentences": ([HEADER, {**DOCUMENT, "text": "x"}], 2, "text", "together with", "exactly one"),
-    "neither text nor sentences": ([HEADER, {"type": "document", "id": "d"}], 2, "text", "missing", "exactly one"),
-    "no header": ([DOCUMENT], 1, "the first line", '"document"', "metaeval-corpus/1"),
-    "header late": ([*GOOD, HEADER], 5, "type", '"corpus"', "once only"),
-    "version": ([{**HEADER, "format": "metaeval-corpus/2"}], 1, "format", "corpus/2", '"metaeval-corpus/1"'),
-    "dropped": ([{**HEADER, "dropped": {"x": -1}}], 1, "dropped", "-1", "counts by reason"),
-    "empty file": ([], 1, "the file", "empty", '"type": "corpus"'),
+_FAULTS: dict[str, tuple[list[Any], int, str]] = {  # lines, number of the faulty line, field
+    "not an object": ([*GOOD, [1]], 5, "the line"),
+    "unknown type": ([*GOOD, {**STATEMENT, "type": "statment"}], 5, "type"),
+    "no type": ([*GOOD, {"id": "x"}], 5, "type"),
+    "type is no string": ([*GOOD, {"type": ["citation"]}], 5, "type"),
+    "unknown field": ([*GOOD, {**DOCUMENT, "id": "d2", "titel": ""}], 5, "a field's name"),
+    "missing field": ([*GOOD, {"type": "statement", "id": "s2"}], 5, "text"),
+    "missing level": (*cited(level=None), "level"),
+    "wrong type": ([*GOOD, {**DOCUMENT, "id": "d2", "url": 3}], 5, "url"),
+    "id is a number": ([*GOOD, {**STATEMENT, "id": 7}], 5, "id"),
+    "empty id": ([*GOOD, {**DOCUMENT, "id": ""}], 5, "id"),
+    "empty group": ([*GOOD, {**STATEMENT, "id": "s2", "group": ""}], 5, "group"),
+    "empty statement": ([*GOOD, {**STATEMENT, "id": "s2", "text": " \n"}], 5, "text"),
+    "level": (*cited(level="ful"), "level"),
+    "level is a number": (*cited(level=2), "level"),
+    "level in doubt": (*cited(level="full?"), "level"),
+    "document twice": ([*GOOD, DOCUMENT], 5, "id"),
+    "statement twice": ([*GOOD, STATEMENT], 5, "id"),
+    "citation twice": ([*GOOD, CITATION], 5, "id"),
+    "unknown statement": ([*GOOD, {**CITATION, "statement": "s2"}], 5, "statement"),
+    "unknown document": ([*GOOD, {**CITATION, "document": "zz"}], 5, "document"),
+    "evidence out of range": (*cited(evidence={"sentences": [2]}), "evidence.sentences"),
+    "evidence negative": (*cited(evidence={"sentences": [-1]}), "evidence.sentences"),
+    "evidence is true": (*cited(evidence={"sentences": [True]}), "evidence.sentences"),
+    "evidence without sentences": ([HEADER, TEXT, STATEMENT, CITATION], 4, "evidence.sentences"),
+    "evidence twice": (*cited(evidence_sets=[]), "evidence_sets"),
+    "evidence sets are one": (*sets({"sentences": [1]}), "evidence_sets"),
+    "second set out of range": (*sets([{"sentences": [1]}, {"sentences": [0, 2]}]), "evidence_sets[1].sentences"),
+    "second set's field": (*sets([{"sentences": [1]}, {"sentence": [1]}]), "a field's name"),
+    "evidence field": (*cited(evidence={"text": ["x"]}), "a field's name"),
+    "both text and sentences": ([HEADER, {**DOCUMENT, "text": "x"}], 2, "text"),
+    "neither text nor sentences": ([HEADER, {"type": "document", "id": "d"}], 2, "text"),
+    "no header": ([DOCUMENT], 1, "the first line"),
+    "header late": ([*GOOD, HEADER], 5, "type"),
+    "version": ([{**HEADER, "format": "metaeval-corpus/2"}], 1, "format"),
+    "dropped": ([{**HEADER, "dropped": {"x": -1}}], 1, "dropped"),
+    "empty file": ([], 1, "the file"),
 }
 
 
 @pytest.mark.parametrize("fault", _FAULTS)
-def test_each_fault_is_told_once_and_in_full(file: Path, fault: str) -> None:
-    records, line, field, value, allowed = _FAULTS[fault]
+def test_each_fault_is_told_once_with_its_place(file: Path, fault: str) -> None:
+    records, line, field = _FAULTS[fault]
     problems = validate(write_lines(file, *records))
-    assert len(problems) == 1, problems
-    assert (problems[0].line, problems[0].field) == (line, field)
-    assert value in problems[0].value
-    assert allowed in problems[0].allowed
+    assert [(problem.line, problem.field) for problem in problems] == [(line, field)]
     with pytest.raises(UserError, match=f"line {line}: ") as raised:
         read_corpus(file)
     assert str(file) in str(raised.value)
@@ -209,11 +180,6 @@ def test_all_problems_are_collected_up_to_the_limit(file: Path) -> None:
 
 def test_a_faulty_target_does_not_make_its_citations_faulty(file: Path) -> None:
     assert [p.line for p in validate(write_lines(file, HEADER, DOCUMENT, {**STATEMENT, "text": ""}, CITATION))] == [3]
-
-
-def test_long_values_are_shortened(file: Path) -> None:
-    (problem,) = validate(write_lines(file, {**HEADER, "format": "x" * 1000}))
-    assert len(problem.value) <= 60
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import http.server
-import io
 import socket
 import urllib.error
 import urllib.request
@@ -131,15 +130,6 @@ class TestFetched:
         # What the system holds between the two; the origin would go on for ever.
         assert _Origin.sent < 50_000_000
 
-    def test_no_byte_is_read_beyond_the_first_too_many(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        body = io.BytesIO(CONTENT)
-        body.length = None  # type: ignore[attr-defined]
-        monkeypatch.setattr("urllib.request.OpenerDirector.open", lambda opener, url, timeout: body)
-        taken: list[int] = []
-        monkeypatch.setattr(body, "close", lambda: taken.append(body.tell()))
-        self.refused(dataset("http://nowhere.invalid/a", size=5), tmp_path, "more than the 5 bytes")
-        assert taken == [6]
-
     def test_an_unpinned_file_cut_short_is_refused(self, origin: str, tmp_path: Path) -> None:
         with pytest.raises(UserError, match="stopped after 1,000"):
             loading.locate(dataset(f"{origin}/cut", sha256="", size=0), "all", None)
@@ -189,17 +179,6 @@ class TestFetched:
         monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
         with pytest.raises(UserError, match="METAEVAL_CACHE"):
             loading.locate(dataset(f"{origin}/a"), "all", None)
-
-    def test_a_terminal_gets_a_bar(self, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        class Terminal(io.StringIO):
-            def isatty(self) -> bool:
-                return True
-
-        terminal = Terminal()
-        monkeypatch.setattr("sys.stderr", terminal)
-        loading.locate(dataset(f"{origin}/a"), "all", None)
-        assert "Fetching toy/a.jsonl" in terminal.getvalue()
-        assert "from http" not in terminal.getvalue()
 
 
 class TestCacheFolder:

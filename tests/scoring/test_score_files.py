@@ -288,12 +288,6 @@ class TestSpreadsheets:
         assert read(path).answers == expected.answers
         assert read(path).metric == "made"
 
-    def test_columns_are_found_by_their_use_and_that_is_said(self, tmp_path, caplog):
-        caplog.set_level("INFO", logger="metaeval")
-        path = self.write(tmp_path / "made.csv", ("ID", "Prediction", "comment"), ("a", 1, "x"))
-        assert read(path).answers == {"a": PairScore(1.0)}
-        assert "score is read from the column 'Prediction'." in caplog.text
-
     def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
         path = self.write(tmp_path / "made.csv", ("pair_id", "comment", "level"), ("a", "x", 2))
         refuses(path, "has no column score (columns: 'pair_id', 'comment', 'level')")
