@@ -366,7 +366,11 @@ def judged_lines(
     for answer, statements in zip(answers, stated, strict=True):
         for statement in statements:
             lines.extend(_lines(answer, statement, next(judged), reason_on_all))
-        lines.extend(_not_read(answer, [citation.mark for statement in statements for citation in statement.cited]))
+        read = [citation.mark for statement in statements for citation in statement.cited]
+        for mark in unread(find_marks(answer.text, first=answer.first), read):
+            problem = find_place(mark.number, len(answer.passages))[1]
+            line = CitationLine(**answer_cells(answer), citation=mark.number, start=mark.start, end=mark.end)
+            lines.append(replace(line, state="not read", problem=problem))
     return lines
 
 
@@ -374,6 +378,8 @@ def _lines(
     answer: Answer, statement: CitedStatement, judgement: Judgement, reason_on_all: bool
 ) -> Iterator[CitationLine]:
     claim, joint = statement.claim, judgement.joint
+    # Without a cited passage the recall of a claim is 0; without a decision it has none.
+    recall = 0 if joint is None else None if joint.entailed is None else int(joint.entailed)
     line = CitationLine(
         **answer_cells(answer),
         sentence=claim.sentence,
@@ -384,7 +390,7 @@ def _lines(
         sentence_end=claim.end,
         joint=None if joint is None else joint.entailed,
         score=None if joint is None else joint.score,
-        recall=_recall(joint) if statement.counts else None,
+        recall=recall if statement.counts else None,
     )
     if not statement.cited and statement.number is not None:
         yield replace(line, state="uncited")
@@ -410,13 +416,6 @@ def _lines(
         )
 
 
-def _recall(joint: Verdict | None) -> int | None:
-    """Return the recall of a claim: 0 if joint is None, for want of a cited passage; None for a missing decision."""
-    if joint is None:
-        return 0
-    return None if joint.entailed is None else int(joint.entailed)
-
-
 def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:
     """Return (precision of one citation, ""), or (None, why it is missing).
 
@@ -434,16 +433,3 @@ def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, 
 def _reason(*verdicts: Verdict | None) -> str:
     """Return the status of the first verdict without a decision, as the reason why it is missing; else empty."""
     return next((verdict.status for verdict in verdicts if verdict is not None and verdict.entailed is None), "")
-
-
-def _not_read(answer: Answer, read: Sequence[Mark]) -> Iterator[CitationLine]:
-    """Yield a line for each of the answer's marks that is not among those of its claims (`read`)."""
-    for mark in unread(find_marks(answer.text, first=answer.first), read):
-        yield CitationLine(
-            **answer_cells(answer),
-            citation=mark.number,
-            start=mark.start,
-            end=mark.end,
-            state="not read",
-            problem=find_place(mark.number, len(answer.passages))[1],
-        )

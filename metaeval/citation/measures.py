@@ -73,37 +73,34 @@ def citation_shares(
 ) -> tuple[list[AnswerShare], list[AnswerShare]]:
     """Return (citation recall, citation precision), each of every answer in order; missing verdicts are left out.
 
-    by_group: average an answer's precision over its citation groups, as in ALiiCE's paper, instead of its citations.
-    undefined_is_zero: see `zero_where_undefined`.
+    Parameters
+    ----------
+    answers : sequence of Answer
+        All answers.
+    lines : sequence of CitationLine
+        Their claims, of which recall is the mean, and their citations.
+    by_group : bool
+        Precision is the mean over an answer's citation groups of the means of these, as in ALiiCE's paper, instead of
+        the mean over its citations. Missing verdicts then do not count as `open`.
+    undefined_is_zero : bool
+        Precision is 0 for answers that have claims and no citation, as in the released ALCE code. It is for the macro
+        mean only: in the micro mean they add no citations. An answer whose citations all lack a verdict stays without a
+        value.
     """
-    recall = recalls(answers, lines)
-    precision = mean_of_groups(answers, lines) if by_group else precisions(answers, lines)
-    return recall, zero_where_undefined(precision, recall) if undefined_is_zero else precision
-
-
-def recalls(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[AnswerShare]:
-    """Return citation recall of each answer over its claims; claims without a verdict count only as `open`."""
-    return sum_up(
-        answers,
-        ((line.answer, line.recall, citation_table.unjudged_claim(line)) for line in citation_table.claims_of(lines)),
-    )
-
-
-def precisions(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[AnswerShare]:
-    """Return citation precision of each answer over its citations; those without a verdict count only as `open`."""
-    return sum_up(answers, ((line.answer, line.precision, line.state == "unjudged") for line in lines))
-
-
-def mean_of_groups(answers: Sequence[Answer], lines: Sequence[CitationLine]) -> list[AnswerShare]:
-    """Return citation precision of each answer, averaged over the means of its claims.
-
-    Citations without a precision and citations of no claim are left out, and not counted as `open`.
-    """
-    groups: dict[tuple[str, int], list[float]] = {}
-    for line in lines:
-        if line.claim_number is not None and line.precision is not None:
-            groups.setdefault((line.answer, line.claim_number), []).append(line.precision)
-    return sum_up(answers, ((answer, sum(values) / len(values), False) for (answer, _), values in groups.items()))
+    claims = citation_table.claims_of(lines)
+    recall = sum_up(answers, ((line.answer, line.recall, citation_table.unjudged_claim(line)) for line in claims))
+    values = ((line.answer, line.precision, line.state == "unjudged") for line in lines)
+    if by_group:
+        groups: dict[tuple[str, int], list[float]] = {}
+        for line in lines:
+            if line.claim_number is not None and line.precision is not None:
+                groups.setdefault((line.answer, line.claim_number), []).append(line.precision)
+        values = ((answer, sum(group) / len(group), False) for (answer, _), group in groups.items())
+    precision = sum_up(answers, values)
+    if undefined_is_zero:
+        both = zip(precision, recall, strict=True)
+        precision = [AnswerShare(0, 1) if not one.total + one.open and of.total + of.open else one for one, of in both]
+    return recall, precision
 
 
 def sum_up(answers: Sequence[Answer], values: Iterable[tuple[str, float | None, bool]]) -> list[AnswerShare]:
@@ -123,18 +120,6 @@ def sum_up(answers: Sequence[Answer], values: Iterable[tuple[str, float | None, 
         totals[1] += value is not None
         totals[2] += missing and value is None
     return [AnswerShare(hits, int(total), int(missing)) for hits, total, missing in sums.values()]
-
-
-def zero_where_undefined(precision: Sequence[AnswerShare], recall: Sequence[AnswerShare]) -> list[AnswerShare]:
-    """Return precision with 0 for answers that have claims and no citation, as the released ALCE code does.
-
-    For the macro mean only: in the micro mean they add no citations. An answer whose citations all lack a verdict
-    stays without a value.
-    """
-    return [
-        AnswerShare(0.0, 1) if not share.total + share.open and claims.total + claims.open else share
-        for share, claims in zip(precision, recall, strict=True)
-    ]
 
 
 def filled(line: CitationLine, verdict: int) -> CitationLine:

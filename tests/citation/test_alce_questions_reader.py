@@ -215,5 +215,5 @@ def test_the_command_line_reads_answers_with_a_model_of_ones_own(tmp_path, monke
 
     # The reader's first golden answer is the short answer asked for.
     assert [(row["qa_em"], row["qa_f1"]) for row in found.rows["answers:overlap"]] == [(1.0, 1.0)]
-    assert "QA-EM" in str([grid.headings for grid in found.grids])
-    assert str(found.tables["answers"].settings["reader"]).startswith("reader@sha256:")
+    assert "QA-EM" in found["answers"].headings
+    assert str(found["answers"].settings["reader"]).startswith("reader@sha256:")

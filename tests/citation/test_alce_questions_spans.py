@@ -23,8 +23,8 @@ def logits(*shares):
 )
 def test_the_best_span_by_hand(start, end, first, last, score, none):
     found = best_span(logits(*start), logits(*end), np.array([True, False, True, True]))
-    assert (found.first, found.last) == (first, last)
-    assert (found.score, found.none) == (pytest.approx(score, rel=1e-6), pytest.approx(none, rel=1e-6))
+    assert found[:2] == (first, last)
+    assert found[2:] == (pytest.approx(score, rel=1e-6), pytest.approx(none, rel=1e-6))
 
 
 def test_an_answer_has_at_most_15_tokens():
@@ -32,4 +32,4 @@ def test_an_answer_has_at_most_15_tokens():
     start, end = np.full(17, 0.1 / 15), np.full(17, 0.1 / 16)
     start[1], start[2], end[16] = 0.6, 0.3, 0.9
     found = best_span(logits(*start), logits(*end), np.ones(17, dtype=bool))
-    assert (found.first, found.last, found.score) == (2, 16, pytest.approx(0.27, rel=1e-6))
+    assert found[:3] == (2, 16, pytest.approx(0.27, rel=1e-6))

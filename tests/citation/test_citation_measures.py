@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from metaeval.citation import measures
 from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import PAPER
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_claim
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
-from metaeval.citation.measures import AnswerShare, estimate, f1, group_codes, macro, means, micro, precisions, recalls
+from metaeval.citation.measures import AnswerShare, citation_shares, estimate, f1, group_codes, macro, means, micro
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.stats.intervals import Resampling
 
@@ -33,12 +32,12 @@ LINES = [
 
 
 def test_recall_counts_claims_and_precision_citations():
-    assert recalls(ANSWERS, LINES) == [AnswerShare(1, 2), AnswerShare(1, 1, open=1), AnswerShare(0, 0)]
-    assert precisions(ANSWERS, LINES) == [AnswerShare(1, 2), AnswerShare(1, 1, open=1), AnswerShare(0, 0)]
+    shares = [AnswerShare(1, 2), AnswerShare(1, 1, open=1), AnswerShare(0, 0)]
+    assert citation_shares(ANSWERS, LINES) == (shares, shares)
 
 
 def test_macro_is_the_mean_of_values_and_micro_the_share_of_all():
-    shares = recalls(ANSWERS, LINES)
+    shares, _ = citation_shares(ANSWERS, LINES)
     group, n_groups = group_codes(ANSWERS)
     # Macro: (1/2 + 1/1) / 2 = 3/4 over the two answers with a value. Micro: (1 + 1) / (2 + 1) = 2/3.
     first = estimate(macro(shares), group, n_groups, Resampling(50, fewest=2))
@@ -71,17 +70,16 @@ def test_lengths_must_agree_and_ids_differ():
     with pytest.raises(ValueError, match="values of 2 answers, but 1 group codes"):
         estimate(means([0.0, 1.0]), np.array([0]), 1)
     with pytest.raises(ValueError, match="got 1 ids for 2 answers"):
-        recalls([ANSWERS[0], ANSWERS[0]], [])
+        citation_shares([ANSWERS[0], ANSWERS[0]], [])
 
 
 def test_zero_precision_is_for_answers_with_claims_and_without_citations():
-    recall = [AnswerShare(0, 2), AnswerShare(0, 0), AnswerShare(1, 2), AnswerShare(0, 0, open=1)]
-    precision = [AnswerShare(0, 0), AnswerShare(0, 0), AnswerShare(1, 3), AnswerShare(0, 0, open=1)]
-    assert measures.zero_where_undefined(precision, recall) == [
+    unjudged = line("b", 1, None, state="unjudged")
+    lines = [line("a", 1, 0, state="uncited"), unjudged]
+    assert citation_shares(ANSWERS, lines, undefined_is_zero=True)[1] == [
         AnswerShare(0, 1),
-        AnswerShare(0, 0),
-        AnswerShare(1, 3),
         AnswerShare(0, 0, open=1),
+        AnswerShare(0, 0),
     ]
 
 
@@ -104,7 +102,7 @@ def test_claims_that_cite_nothing_and_do_not_count_are_not_open():
     read = read_answers(answers, parser, PAPER, find_sentence_splitter("rules"))
     lines = aliice_lines(read, lambda pairs: [Verdict(True)] * len(pairs), PAPER)
 
-    (share,) = recalls(answers, lines)
+    ((share,), _) = citation_shares(answers, lines)
 
     assert (share.hits, share.total, share.open) == (1, 1, 0)
     assert not any(map(unjudged_claim, claims_of(lines)))

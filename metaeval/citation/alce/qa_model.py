@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,24 +22,13 @@ _BATCH = 16  # windows of one pass
 _CLOSED = np.float32(-10000.0)
 
 
-class ContextWindow(NamedTuple):
-    """A window of a context, with the question before it.
+ContextWindow: TypeAlias = "tuple[Any, Bools]"
+"""A window of a context, with the question before it: (its tokens, an `Encoding` of the tokenizers library; (tokens,)
+True where a short answer may begin and end: at tokens of the context, and at the classification token, "no answer").
+"""
 
-    encoding: tokens of the window, an `Encoding` of the tokenizers library. open: (tokens,) True where a short answer
-    may begin and end: at tokens of the context, and at the classification token, which stands for "no answer".
-    """
-
-    encoding: Any
-    open: Bools
-
-
-class AnswerSpan(NamedTuple):
-    """The best short answer of a window: indices of its first and last token, its probability and that of no answer."""
-
-    first: int
-    last: int
-    score: float
-    none: float
+AnswerSpan: TypeAlias = tuple[int, int, float, float]
+"""The best short answer of a window: indices of its first and last token, its probability and that of no answer."""
 
 
 def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
@@ -81,7 +70,7 @@ def best_span(start: Float32s, end: Float32s, open: Bools) -> AnswerSpan:
     begins[0] = ends[0] = 0
     product = np.tril(np.triu(np.outer(begins, ends)), _LONGEST_ANSWER - 1)
     first, last = np.unravel_index(np.argmax(product), product.shape)
-    return AnswerSpan(int(first), int(last), float(product[first, last]), none)
+    return int(first), int(last), float(product[first, last]), none
 
 
 def _softmax(logits: Float32s, open: Bools) -> Float32s:
@@ -94,20 +83,15 @@ def _softmax(logits: Float32s, open: Bools) -> Float32s:
 
 def _answer(context: str, spans: Sequence[tuple[ContextWindow, AnswerSpan]]) -> str:
     """Return the most probable answer of all windows; empty if every window finds "no answer" more probable than it."""
-    window, best = max(spans, key=lambda pair: pair[1].score)
-    if min(span.none for _, span in spans) > best.score:
+    (encoding, _), (first, last, score, _) = max(spans, key=lambda pair: pair[1][2])
+    if min(none for _, (*_, none) in spans) > score:
         return ""
-    first, last = _characters(window.encoding, best)
-    return context[first:last]
-
-
-def _characters(encoding: Any, span: AnswerSpan) -> tuple[int, int]:
-    """Return the offsets (start, end) of an answer in its context, extended to the whole words at either end."""
-    words = encoding.token_to_word(span.first), encoding.token_to_word(span.last)
-    first, last = (None if word is None else encoding.word_to_chars(word, 1) for word in words)
-    if first is None or last is None:  # a token outside all words of the context has its offsets alone
-        return encoding.offsets[span.first][0], encoding.offsets[span.last][1]
-    return first[0], last[1]
+    # Extended to the whole words at either end; a token outside all words of the context has its offsets alone.
+    words = [encoding.token_to_word(place) for place in (first, last)]
+    start, end = (None if word is None else encoding.word_to_chars(word, 1) for word in words)
+    if start is None or end is None:
+        start, end = encoding.offsets[first], encoding.offsets[last]
+    return context[start[0] : end[1]]
 
 
 def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]:
@@ -134,7 +118,7 @@ def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]
     for encoding in encoded.encodings:
         of_context = np.array([number == 1 for number in encoding.sequence_ids])
         none = np.array(encoding.ids) == tokenizer.cls_token_id
-        windows.append(ContextWindow(encoding, of_context | none))
+        windows.append((encoding, of_context | none))
     return windows
 
 
@@ -142,17 +126,17 @@ def _best_spans(model: Any, tokenizer: Any, windows: Sequence[ContextWindow]) ->
     """Return the best answer of each window, in order; windows of similar length share a batch."""
     import torch
 
-    order = sorted(range(len(windows)), key=lambda number: -len(windows[number].encoding.ids))
+    order = sorted(range(len(windows)), key=lambda number: -len(windows[number][0].ids))
     spans: dict[int, AnswerSpan] = {}
     for begin in range(0, len(order), _BATCH):
         numbers = order[begin : begin + _BATCH]
-        encodings = [windows[number].encoding for number in numbers]
+        encodings = [windows[number][0] for number in numbers]
         with torch.inference_mode():
             output = model(**_tensors(encodings, tokenizer, model.device))
         starts, ends = output.start_logits.float().cpu().numpy(), output.end_logits.float().cpu().numpy()
         for row, number in enumerate(numbers):
-            length = len(windows[number].encoding.ids)
-            spans[number] = best_span(starts[row, :length], ends[row, :length], windows[number].open)
+            length = len(windows[number][0].ids)
+            spans[number] = best_span(starts[row, :length], ends[row, :length], windows[number][1])
     return [spans[number] for number in range(len(windows))]
 
 

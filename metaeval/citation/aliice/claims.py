@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Literal
 
 from metaeval.citation.aliice.claim_options import AliiceProfile
-from metaeval.citation.aliice.dependency_tree import GONE, UNREACHABLE, Tree, separated, tree_of
+from metaeval.citation.aliice.dependency_tree import GONE, UNREACHABLE, separated, tree_of
 from metaeval.citation.data_model import Answer, Claim, Mark
 from metaeval.citation.marks_and_sentences import LocatedText, find_marks, joined, move_leading, split, whole
 from metaeval.citation.parsers.dependency_parsers import Parse, Parser
@@ -46,11 +46,6 @@ class CitationGroup:
 def has_mark(text: str) -> bool:
     """Return whether the text holds a citation mark [n]."""
     return MARK.search(text) is not None
-
-
-def marks_of(reading: LocatedText) -> tuple[MarkSpan, ...]:
-    """Return all marks [n] of a cleaned sentence, with their offsets in the sentence before cleaning."""
-    return tuple(_mark_span(reading, match) for match in MARK.finditer(reading.text))
 
 
 def without_marks(sentence: str) -> str:
@@ -172,7 +167,17 @@ def draft(sentence: str, profile: AliiceProfile) -> PreparedSentence:
     if not has_mark(sentence):
         return PreparedSentence(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
     if len(sentence.split()) > _LONGEST:
-        return PreparedSentence(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
+        return PreparedSentence(
+            sentence,
+            as_is,
+            stated=(
+                Stated(
+                    without_marks(sentence),
+                    tuple(_mark_span(as_is, match) for match in MARK.finditer(sentence)),
+                    TOO_LONG,
+                ),
+            ),
+        )
     clean = as_is.without([match.span() for match in _DELETED.finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
     return PreparedSentence(sentence, clean, words, groups, " ".join(words))
@@ -193,14 +198,25 @@ def read(ready: PreparedSentence, parse: Parse, profile: AliiceProfile) -> Sente
     at = tuple((node.word, node.citations) for node in nodes)
     tree, sentence = tree_of(parse), without_marks(ready.clean.text)
     if profile.cited_root == "sentence" and tree is not None and any(tree.root == node for node, _ in at):
-        claims = (Stated(sentence, marks_of(ready.clean), ROOT_CITED),)
+        claims = (
+            Stated(
+                sentence, tuple(_mark_span(ready.clean, match) for match in MARK.finditer(ready.clean.text)), ROOT_CITED
+            ),
+        )
         return SentenceClaims(ready.sentence, claims, "fallback", at)
     trace: list[AppliedRule] = []
     stated: list[Stated] = []
     lost_groups: list[tuple[int, ...]] = []
     for node in nodes:
         if tree is not None and node.word in tree:
-            kept = _claim_of(tree, node.word, [place for place, _ in at], profile, trace)
+            # The tree without what belongs to the claims of the other nodes.
+            cut = tree
+            for j in [place for place, _ in at if place != node.word]:
+                rule = GONE
+                if j in cut:
+                    cut, rule = separated(cut, node.word, j, profile.replace_root)
+                trace.append((node.word, j, rule))
+            kept = cut.subtree(cut.root)
             stated.append(Stated(" ".join(parse.tokens[place] for place in kept), node.marks, "tree", kept))
             continue
         trace.append((node.word, None, UNREACHABLE))
@@ -236,23 +252,6 @@ def _nodes_by_offset(ready: PreparedSentence, parse: Parse) -> list[int | None]:
             tokens.append(tokens[-1] - 1)
         places.append(tokens[-1] if tokens else None)
     return places
-
-
-def _claim_of(
-    tree: Tree, i: int, nodes: Sequence[int], profile: AliiceProfile, trace: list[AppliedRule]
-) -> tuple[int, ...]:
-    """Return the token indices of node i's claim, without what belongs to the claims of the other `nodes`.
-
-    trace: an output, to which the rules that were applied are appended.
-    """
-    others = [node for node in nodes if node != i]
-    for j in others:
-        if j not in tree:
-            trace.append((i, j, GONE))
-            continue
-        tree, rule = separated(tree, i, j, profile.replace_root)
-        trace.append((i, j, rule))
-    return tree.subtree(tree.root)
 
 
 def token_starts(parse: Parse, text: str) -> list[tuple[int, int]]:

@@ -79,11 +79,6 @@ class Tree:
         """Return the subtree of the node as a tree."""
         return replace(self, heads=with_changes(self.heads, {node: NOWHERE}), root=node, doubled=NOWHERE)
 
-    def lifted(self, node: int, over: int) -> Tree:
-        """Return the tree with `node`, unlabelled, in place of `over` (not the root), which is cut off as a whole."""
-        heads = with_changes(self.heads, {node: self.heads[over], over: NOWHERE})
-        return replace(self, heads=heads, labels=with_changes(self.labels, {node: ""}))
-
 
 def tree_of(parse: Parse) -> Tree | None:
     """Return the tree below the last root of a parse, as the released code does; None for a parse without tokens."""
@@ -113,6 +108,11 @@ def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
 
     i, j: nodes of the tree. replace_root: see `AliiceProfile`.
     """
+
+    def opens(node: int) -> bool:
+        """Whether it is a prepositional phrase or an adverbial clause that holds the parse's first token."""
+        return tree.labels[node] in CLAUSES and 0 in tree.subtree(node)
+
     lca = tree.lca(i, j)
     if tree.doubled in tree.path(lca):
         # The released search counts a child that is twice under the root as two, and stops at the root.
@@ -122,12 +122,15 @@ def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
     if lca == j:
         rule, ti = "lca_is_j:replace_lca_by_Ti", tree.child_towards(j, i)
         if j != tree.root:
-            return tree.lifted(ti, over=j), rule
+            # Ti, without its label, in place of j, which is cut off as a whole.
+            heads = with_changes(tree.heads, {ti: tree.heads[j], j: NOWHERE})
+            return replace(tree, heads=heads, labels=with_changes(tree.labels, {ti: ""})), rule
         # Otherwise Ti, without its label, is added under the root once more.
         doubled = replace(tree, labels=with_changes(tree.labels, {ti: ""}), doubled=ti)
         return (tree.rooted_at(ti) if replace_root else doubled), rule
     ti, tj = tree.child_towards(lca, i), tree.child_towards(lca, j)
-    tc = coordinations_between(tree, lca, ti, tj)
+    # Tc: the conjunctions and commas among the children of the ancestor between the two.
+    tc = [child for child in tree.joints(lca, COORDINATIONS) if min(ti, tj) < child < max(ti, tj)]
     if not tc:
         root = lca == tree.root
         return (tree.rooted_at(ti), "nocc:root:root=Ti") if root else (tree.without(tj), "nocc:nonroot:drop_Tj")
@@ -135,20 +138,9 @@ def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
         if lca != tree.root:
             others = (child for child in tree.children(lca) if child != ti)
             return tree.without(*others), "cc:i_last:nonroot:keep_lca_and_Ti_only"
-        if opens_sentence(tree, tj):
+        if opens(tj):
             return tree.without(tj, *tc), "cc:i_last:root:Tj_initial_clause:drop_Tj_and_Tc"
         return tree.rooted_at(ti), "cc:i_last:root:root=Ti"
-    if lca == tree.root and opens_sentence(tree, ti):
+    if lca == tree.root and opens(ti):
         return tree.rooted_at(ti), "cc:i_first:root:Ti_initial_clause:root=Ti"
     return tree.without(tj, *tc), "cc:i_first:drop_Tj_and_Tc"
-
-
-def coordinations_between(tree: Tree, lca: int, ti: int, tj: int) -> tuple[int, ...]:
-    """Return the conjunctions and commas among the children of `lca` between `ti` and `tj` (Tc in the paper)."""
-    low, high = sorted((ti, tj))
-    return tuple(child for child in tree.joints(lca, COORDINATIONS) if low < child < high)
-
-
-def opens_sentence(tree: Tree, node: int) -> bool:
-    """Return whether the node is a prepositional phrase or an adverbial clause that holds the parse's first token."""
-    return tree.labels[node] in CLAUSES and 0 in tree.subtree(node)
