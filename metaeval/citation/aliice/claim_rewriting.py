@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +15,7 @@ from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_mark
 from metaeval.citation.chat_models import ChatOptions, chat_request
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged
 from metaeval.citation.human.annotator_columns import pair_agreement
-from metaeval.citation.measures import AnswerShare, bounds, citation_shares, macro
+from metaeval.citation.measures import AnswerShare, bounds, macro
 from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 from metaeval.stats.arrays import Ints
 from metaeval.stats.estimate import Estimate
@@ -156,124 +155,101 @@ ClaimKey = tuple[str, int]
 """Id of an answer, and number of a claim in it, from 1."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rejudged:
-    """Claims judged in their old and in their new wordings. read: the answers with their claims, as first worded.
+def claim_key(line: CitationLine) -> ClaimKey:
+    """Return the key of the claim that a citation line is of."""
+    return line.answer, line.claim_number or 0
 
-    rewritings: of the claims that were sent to the model. before, after: the citation tables of all claims with the old
-    and with the new wordings. by_group: see `citation_shares`.
+
+def rejudged(
+    read: Sequence[AnswerClaims],
+    rewritings: Sequence[Rewriting],
+    before: Sequence[CitationLine],
+    after: Sequence[CitationLine],
+) -> tuple[list[dict[str, Any]], set[ClaimKey]]:
+    """Return a row (by column) for each claim that was sent, and the claims that cannot be compared.
+
+    A row has the sentence, both wordings, and the joint verdict and score of each. A claim cannot be compared where the
+    new wording is missing, or a verdict on either wording; one without a joint verdict before, such as one whose marks
+    cite no passage, needs no new wording. before, after: the citation tables of all claims with the old and with the
+    new wordings.
     """
-
-    read: Sequence[AnswerClaims]
-    rewritings: Sequence[Rewriting]
-    before: Sequence[CitationLine]
-    after: Sequence[CitationLine]
-    by_group: bool
-
-    def key(self, rewriting: Rewriting) -> ClaimKey:
-        """Return the key in the citation tables of the claim that was rewritten."""
-        return self.read[rewriting.answer].answer.id, rewriting.number + 1
-
-    @cached_property
-    def joints(self) -> Mapping[ClaimKey, tuple[CitationLine, CitationLine]]:
-        """Return the first citation line of each claim (before, after rewriting), by the claim's key."""
-        pairs = zip(claims_of(self.before), claims_of(self.after), strict=True)
-        return {_key(old): (old, new) for old, new in pairs}
-
-    @cached_property
-    def left_out(self) -> frozenset[ClaimKey]:
-        """Return the claims that cannot be compared: the new wording is missing, or a verdict on either wording.
-
-        A claim without a joint verdict before, such as one whose marks cite no passage, needs no new wording.
-        """
-        not_rewritten = {self.key(rewriting) for rewriting in self.rewritings if rewriting.text is None}
-        missing = {key for key in not_rewritten if self.joints[key][0].joint is not None}
-        return frozenset(missing | {_key(line) for line in unjudged([*self.before, *self.after])})
-
-    def verdicts(self, rewriting: Rewriting) -> tuple[bool | None, bool | None]:
-        """Return whether the claim's passages together entail (its old wording, its new wording); None if unknown."""
-        old, new = self.joints[self.key(rewriting)]
-        return old.joint, None if rewriting.text is None else new.joint
-
-    def shares(self, lines: Sequence[CitationLine]) -> tuple[list[AnswerShare], list[AnswerShare]]:
-        """Return (recall, precision) of each answer over the lines of claims that can be compared (not `left_out`)."""
-        kept = [line for line in lines if _key(line) not in self.left_out]
-        return citation_shares([each.answer for each in self.read], kept, self.by_group)
-
-    def row(self, rewriting: Rewriting) -> dict[str, Any]:
-        """Return a table row (by column) of a claim: its sentence, both wordings, joint verdict and score of each."""
-        claim = self.read[rewriting.answer].claims[rewriting.number]
-        old, new = self.joints[self.key(rewriting)]
-        joint_before, joint_after = self.verdicts(rewriting)
-        return {
+    joints = {claim_key(old): (old, new) for old, new in zip(claims_of(before), claims_of(after), strict=True)}
+    left_out = {claim_key(line) for line in unjudged([*before, *after])}
+    rows: list[dict[str, Any]] = []
+    for each in rewritings:
+        key = read[each.answer].answer.id, each.number + 1
+        old, new = joints[key]
+        if each.text is None and old.joint is not None:
+            left_out.add(key)
+        row = {
             "answer": old.answer,
             "system": old.system,
             "group": old.group,
             "claim_number": old.claim_number,
-            "citations": " ".join(map(str, claim.citations)),
-            "sentence": rewriting.sentence,
-            "claim": rewriting.claim,
-            "rewritten": rewriting.text,
-            "state": rewriting.state,
-            "new_words": " ".join(rewriting.new_words),
-            "joint_before": joint_before,
-            "joint_after": joint_after,
+            "citations": " ".join(map(str, read[each.answer].claims[each.number].citations)),
+            "sentence": each.sentence,
+            "claim": each.claim,
+            "rewritten": each.text,
+            "state": each.state,
+            "new_words": " ".join(each.new_words),
+            "joint_before": old.joint,
+            "joint_after": None if each.text is None else new.joint,
             "score_before": old.score,
-            "score_after": None if rewriting.text is None else new.score,
+            "score_after": None if each.text is None else new.score,
         }
-
-    def reply_shares(self) -> list[Measured]:
-        """Return shares of the claims that were sent to the model, by state, and of the rewritten ones, by wording."""
-        states, sent = Counter(rewriting.state for rewriting in self.rewritings), len(self.rewritings)
-        done = [rewriting for rewriting in self.rewritings if rewriting.text is not None]
-        unchanged = sum(rewriting.text == rewriting.claim for rewriting in done)
-        return [
-            _share("rewritten", states["rewritten"], sent),
-            _share("unparsed", states["unparsed"], sent),
-            _share("no reply", states["failed"] + states["too long"], sent),
-            _share("left as it was", unchanged, len(done)),
-            _share("with new words", sum(bool(rewriting.new_words) for rewriting in done), len(done)),
-        ]
-
-    def verdict_changes(self, group: Ints, n_groups: int, resampling: Resampling) -> list[Measured]:
-        """Return how joint verdicts on old and new wordings agree and differ, over the claims that have both.
-
-        group: (n,) code of each answer's group. n_groups: number of codes.
-        """
-        rows = [(*self.verdicts(rewriting), group[rewriting.answer]) for rewriting in self.rewritings]
-        before, after, of = np.array([row for row in rows if None not in row], dtype=np.int64).reshape(-1, 3).T
-        verdicts = np.stack([before, after], axis=1)
-        agreed = pair_agreement(verdicts, 2, of, n_groups, resampling, [(0, 1)])
-        both = int(before.size)
-        supported = [float(each.mean()) if both else None for each in (before, after)]
-        return [
-            ("same verdict", agreed["equal"], both),
-            ("kappa", agreed["kappa"], both),
-            ("supported before", Estimate(supported[0]), both),
-            ("supported after", Estimate(supported[1]), both),
-            _share("support lost", int((before > after).sum()), both),
-            _share("support gained", int((before < after).sum()), both),
-        ]
-
-    def bounds(self) -> dict[str, tuple[float | None, float | None]]:
-        """Return (lowest, highest) possible "same verdict" and macro-averaged "recall after", over missing verdicts."""
-        left = Counter(answer for answer, _ in self.left_out)
-        verdicts = [self.verdicts(rewriting) for rewriting in self.rewritings]
-        known = [pair for pair in verdicts if None not in pair]
-        open_ = sum(
-            None in pair and self.key(rewriting) in self.left_out
-            for rewriting, pair in zip(self.rewritings, verdicts, strict=True)
-        )
-        same = AnswerShare(sum(old == new for old, new in known), len(known), open_)
-        recall = [
-            AnswerShare(share.hits, share.total, left[each.answer.id])
-            for each, share in zip(self.read, self.shares(self.after)[0], strict=True)
-        ]
-        return {"same verdict": bounds([same], macro), "recall after": bounds(recall, macro)}
+        rows.append(row)
+    return rows, left_out
 
 
-def _key(line: CitationLine) -> ClaimKey:
-    return line.answer, line.claim_number or 0
+def reply_shares(rows: Sequence[Mapping[str, Any]]) -> list[Measured]:
+    """Return shares of the claims that were sent to the model, by state, and of the rewritten ones, by wording."""
+    states, done = Counter(row["state"] for row in rows), [row for row in rows if row["rewritten"] is not None]
+    return [
+        _share("rewritten", states["rewritten"], len(rows)),
+        _share("unparsed", states["unparsed"], len(rows)),
+        _share("no reply", states["failed"] + states["too long"], len(rows)),
+        _share("left as it was", sum(row["rewritten"] == row["claim"] for row in done), len(done)),
+        _share("with new words", sum(bool(row["new_words"]) for row in done), len(done)),
+    ]
+
+
+def verdict_changes(
+    rows: Sequence[Mapping[str, Any]], group: Ints, n_groups: int, resampling: Resampling
+) -> list[Measured]:
+    """Return how joint verdicts on old and new wordings agree and differ, over the claims that have both.
+
+    group: (rows,) code of the group of each row's answer. n_groups: number of codes.
+    """
+    judged = [(row["joint_before"], row["joint_after"], of) for row, of in zip(rows, group, strict=True)]
+    before, after, of = np.array([each for each in judged if None not in each], dtype=np.int64).reshape(-1, 3).T
+    agreed = pair_agreement(np.stack([before, after], axis=1), 2, of, n_groups, resampling, [(0, 1)])
+    both = int(before.size)
+    return [
+        ("same verdict", agreed["equal"], both),
+        ("kappa", agreed["kappa"], both),
+        _share("supported before", int(before.sum()), both),
+        _share("supported after", int(after.sum()), both),
+        _share("support lost", int((before > after).sum()), both),
+        _share("support gained", int((before < after).sum()), both),
+    ]
+
+
+def rewritten_bounds(
+    rows: Sequence[Mapping[str, Any]], left_out: Collection[ClaimKey], recall: Mapping[str, AnswerShare]
+) -> dict[str, tuple[float | None, float | None]]:
+    """Return (lowest, highest) possible "same verdict" and macro-averaged "recall after", over missing verdicts.
+
+    left_out: the claims that cannot be compared. recall: by the answer's id, after the rewriting, of the others.
+    """
+    pairs = [(row["joint_before"], row["joint_after"]) for row in rows]
+    known = [pair for pair in pairs if None not in pair]
+    missing = sum(
+        None in pair and (row["answer"], row["claim_number"]) in left_out for row, pair in zip(rows, pairs, strict=True)
+    )
+    same = AnswerShare(sum(old == new for old, new in known), len(known), missing)
+    left = Counter(answer for answer, _ in left_out)
+    shares = [AnswerShare(share.hits, share.total, left[answer]) for answer, share in recall.items()]
+    return {"same verdict": bounds([same], macro), "recall after": bounds(shares, macro)}
 
 
 def _share(name: str, part: int, whole: int) -> Measured:

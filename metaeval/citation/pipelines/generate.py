@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -138,8 +138,10 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
         {"id": draft.question.id, "question": draft.question.question, "stage": draft.stage, "state": draft.trouble}
         for draft in lost
     ]
-    rows = []
-    for draft in (draft for draft in drafts if draft.answer is not None):
+    rows: list[dict[str, Any]] = []
+    for draft in drafts:
+        if draft.answer is None:
+            continue
         rows.append(own_row(draft.answer))
         if draft.steps:  # the summaries and choices by which it was written
             summaries = {document.number: document.text for document in draft.documents}
@@ -147,7 +149,7 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
             rows[-1]["generation"] = {"summaries": summaries, "steps": steps}
     answers = lines_of(rows)
     notes = Counter({name: number for name, number in sorted(noted.items()) if number})
-    took = {"documents": notes, "what it took": tokens_and_cost(spent, chat)}
+    took: dict[str, _Counts] = {"documents": {**notes}, "what it took": tokens_and_cost(spent, chat)}
     name = shared.name_of_data(read_from)
     return Done(
         config=options.run(),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -13,15 +14,15 @@ from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.aliice import claim_rewriting
 from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claim_rewriting import Rejudged
+from metaeval.citation.aliice.claim_rewriting import claim_key
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.chat_models import ChatOptions, estimate_for, open_chat
-from metaeval.citation.citation_table import claims_of
+from metaeval.citation.citation_table import CitationLine, claims_of
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
-from metaeval.citation.measures import Statistic, interval_by, replicates
+from metaeval.citation.measures import AnswerShare, Statistic, citation_shares, interval_by, replicates
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines import options as shared
-from metaeval.citation.pipelines.cited import CitedTable, Measure, Missing
+from metaeval.citation.pipelines.cited import CitedTable, Measure
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import Provenance, options_text
@@ -30,7 +31,7 @@ from metaeval.declared import Flag
 from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.report.table import Note, Table, format_value
-from metaeval.stats.arrays import Floats
+from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
 
@@ -79,11 +80,16 @@ def _run(options: RewriteOptions, progress: Progress) -> Done:
         rewritings = claim_rewriting.rewrite(cut, session.ask, prompt, chat)
         chat = session.settled(chat)
         _log.info("%s: %s", chat.model, session.note())
-    wordings = read, claim_rewriting.with_rewritings(read, rewritings)
-    ((backend, before, after),) = [
-        (backend, *(aliice_lines(claims, backend.entails, profile) for claims in wordings)) for backend in judges
-    ]
-    rejudged = Rejudged(read, rewritings, before, after, profile.by_group)
+    again = claim_rewriting.with_rewritings(read, rewritings)
+    for backend in judges:  # there is one
+        before, after = (aliice_lines(claims, backend.entails, profile) for claims in (read, again))
+    rows, left_out = claim_rewriting.rejudged(read, rewritings, before, after)
+
+    def shares(lines: Sequence[CitationLine]) -> tuple[list[AnswerShare], list[AnswerShare]]:
+        """Return (recall, precision) of each answer over the claims that can be compared."""
+        kept = [line for line in lines if claim_key(line) not in left_out]
+        return citation_shares(answers, kept, profile.by_group)
+
     wording = f"{'own' if options.prompt is None else 'file'}@{prompt.fingerprint}"
     fields = {
         "pipeline": "aliice",
@@ -94,18 +100,17 @@ def _run(options: RewriteOptions, progress: Progress) -> Done:
         "rewrite": options_text({**chat.identity(), "prompt": wording}),
     }
     words = "soft", "supported from {} on ({})"
-    cited = CitedTable("aliice", "ALiiCE", name, answers, judges.config, fields, (), words, profile=profile.name)
-    rows = [rejudged.row(new) for new in rewritings]
+    cited = CitedTable(
+        "aliice", "ALiiCE", name, answers, judges.config, fields, (), words, profile=f"profile {profile.name}"
+    )
     changed = [row for row in rows if {row["joint_before"], row["joint_after"]} == {True, False}]
-
-    def measured(_: Missing) -> dict[str, Statistic]:
-        return headlines(*rejudged.shares(after))
-
-    cited.add(backend, measured, after, lacking=(), rows={"rewritings": rows, "changed": changed})
-    out = len(rejudged.left_out)
+    old, new = headlines(*shares(before)), headlines(*shares(after))
+    cited.add(backend, lambda _: new, after, lacking=(), rows={"rewritings": rows, "changed": changed})
+    recall = {answer.id: share for answer, share in zip(answers, shares(after)[0], strict=True)}
+    out, sent = len(left_out), np.array([each.answer for each in rewritings])
     ends = [
         f"{name} is from {format_value(least, _PERCENT)} to {format_value(most, _PERCENT)}"
-        for name, (least, most) in rejudged.bounds().items()
+        for name, (least, most) in claim_rewriting.rewritten_bounds(rows, left_out, recall).items()
     ]
     left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
     return cited.done(
@@ -113,27 +118,30 @@ def _run(options: RewriteOptions, progress: Progress) -> Done:
         Note("claims", f"{len(cut):,} of {len(claims_of(before)):,} sent"),
         Note("replies", claim_rewriting.TEXT_RULE if chat.output == "text" else ""),
         Note("left out", left + f"with them, {', '.join(ends)}" if out else ""),
-        sheets=lambda around: [_claims(cited, rejudged, around), _scores(cited, rejudged, around)],
+        sheets=lambda around: [_claims(cited, rows, sent, around), _scores(cited, old, new, around)],
     )
 
 
-def _claims(cited: CitedTable, rejudged: Rejudged, around: Provenance) -> Table:
-    """Return the table of what became of the claims: states of the replies, and verdicts on both wordings."""
+def _claims(cited: CitedTable, rows: Sequence[Mapping[str, Any]], sent: Ints, around: Provenance) -> Table:
+    """Return the table of what became of the claims: states of the replies, and verdicts on both wordings.
+
+    sent: index of the answer of each row's claim.
+    """
     table = TableLines()
-    verdicts = rejudged.verdict_changes(cited.group, cited.n_groups, cited.resampling)
-    for title, rows in (("claims that were sent", rejudged.reply_shares()), ("verdicts on both wordings", verdicts)):
-        for name, value, of in rows:
+    verdicts = claim_rewriting.verdict_changes(rows, cited.group[sent], cited.n_groups, cited.resampling)
+    replies = claim_rewriting.reply_shares(rows)
+    for title, measured in (("claims that were sent", replies), ("verdicts on both wordings", verdicts)):
+        for name, value, of in measured:
             shown = interval_cell(value.ends, _KAPPA if name == "kappa" else _PERCENT)
             record = {"measure": name, "value": value.value, "low": value.low, "high": value.high, "claims": of}
             table.add(title, name, [shown, f"{of:,}"], record)
     return around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), table)
 
 
-def _scores(cited: CitedTable, rejudged: Rejudged, around: Provenance) -> Table:
+def _scores(cited: CitedTable, old: Mapping[str, Statistic], new: Mapping[str, Statistic], around: Provenance) -> Table:
     """Return the table of recall, precision and F1 before and after, with their change."""
     table, every = TableLines(), np.arange(cited.group.size)
     rows = np.bincount(cited.group, minlength=cited.n_groups)
-    old, new = (headlines(*rejudged.shares(lines)) for lines in (rejudged.before, rejudged.after))
     for key, label in (("recall", "recall"), ("precision", "precision"), ("f1", "F1")):
 
         def changed(draws: Draws, both: tuple[Statistic, Statistic] = (old[key], new[key])) -> Floats:
@@ -144,7 +152,7 @@ def _scores(cited: CitedTable, rejudged: Rejudged, around: Provenance) -> Table:
         (change,) = interval_by(changed, rows, cited.resampling, SIGNED)
         values = [cited.interval_over(old[key], every), cited.interval_over(new[key], every), change]
         cells = [interval_cell(value.ends, _PERCENT) for value in values]
-        record = {"measure": key}
+        record: dict[str, Any] = {"measure": key}
         for name, value in zip(("before", "after", "change"), values, strict=True):
             record |= value.record(name)
         table.add("", label, cells, record)
