@@ -18,11 +18,11 @@ from metaeval.config import (
     BatchSettings,
     BudgetSettings,
     ChunkSettings,
+    IntervalSettings,
     MetricOptionSettings,
     ResultsSettings,
     RunConfig,
     ScoringSettings,
-    IntervalSettings,
     TrustSettings,
 )
 from metaeval.declared import Flag, validated
