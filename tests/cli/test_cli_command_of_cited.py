@@ -43,21 +43,20 @@ OFFLINE = [
     ("cite", "aliice", "answers.jsonl", "--nli", "rouge-2", "--threshold", "soft", "--profile", "released"),
     ("cite", "scifi", "answers.jsonl", "--nli", "overlap"),
     (
-        *("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "--threshold", "overlap=0.5", "-s", "window=4"),
+        *("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "--threshold", "overlap=0.5"),
         *("-s", "group=joint", "-s", "uncited=fails"),
         *("-s", "metric_options.rouge.stem=true", "-s", "interval.level=0.9"),
     ),
-    ("cite", "meta", "rated.jsonl", *JUDGES, "-s", "profile=released", "-s", "premise=chunks"),
+    ("cite", "meta", "rated.jsonl", *JUDGES, "-s", "profile=released"),
     (
         *("cite", "meta", "rated.jsonl", "--nli", "overlap", "--pipelines", "scifi,autoais", "--scenario", "cited"),
-        *("-s", "none=response", "-s", "unrated=full marks", "-s", "window=4"),
-        *("-s", "interval.level=0.9", "-s", "protocols=retrieval,correlation"),
+        *("-s", "interval.level=0.9", "-s", "gaps=response"),
     ),
 ]
 ASKED = [
     (
         *("cite", "scifi", "answers.jsonl", "--nli", "overlap", "-s", "uncited=fails"),
-        *("-s", "temperature=0.3", "-s", "seed=4"),
+        *("-s", "chat.temperature=0.3", "-s", "chat.seed=4"),
     ),
     ("cite", "citeeval", "answers.jsonl"),
     (
@@ -70,22 +69,25 @@ ASKED = [
         *("cite", "citeeval", "answers.jsonl", "--baselines", "lqac,attrscore", *JUDGES),
         *("-s", "baseline_max_tokens=99", "-s", "otherwise=attributable"),
     ),
-    ("cite", "meta", "rated.jsonl", "--pipelines", "citeeval", "-s", "highest=9", "-s", "max_tokens=99"),
-    ("cite", "meta", "rated.jsonl", "--pipelines", "scifi", "--nli", "overlap", "-s", "facts=model", "-s", "seed=1"),
+    ("cite", "meta", "rated.jsonl", "--pipelines", "citeeval", "-s", "chat.max_tokens=99"),
+    (
+        "cite",
+        "meta",
+        "rated.jsonl",
+        "--pipelines",
+        "scifi",
+        "--nli",
+        "overlap",
+        "-s",
+        "facts=model",
+        "-s",
+        "chat.seed=1",
+    ),
     ("cite", "refit", "rated.jsonl", "-s", "interval.level=0.9"),
     ("cite", "improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2", "--scenario", "cited"),
     (
-        "cite",
-        "generate",
-        "answers.jsonl",
-        "-o",
-        "new.jsonl",
-        "--strategy",
-        "summary",
-        "-s",
-        "samples=2",
-        "-s",
-        "chat.temperature=0.5",
+        *("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "summary"),
+        *("-s", "samples=2", "-s", "chat.temperature=0.5"),
     ),
     ("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "two-stage", "-s", "chat.temperature=null"),
 ]
@@ -97,8 +99,7 @@ def named(args):
 
 def form(args):
     """Replies are told apart by their schema: where no option says so, it is not what is asked for."""
-    named = "chat.output=json_schema" if args[1] == "generate" else "output=json_schema"
-    return () if args[1] in ("citeeval", "refit", "improve") else ("-s", named)
+    return () if args[1] in ("citeeval", "refit", "improve") else ("-s", "chat.output=json_schema")
 
 
 @pytest.mark.parametrize("args", OFFLINE, ids=named)
