@@ -20,12 +20,7 @@ from metaeval.runs.prepared_run import Frame, RatedSet
 from metaeval.runs.score_columns import AlignedColumn, with_controls
 from metaeval.runs.score_panel import Panel, judged, make_sheet
 from metaeval.stats.arrays import Floats, Ints
-from metaeval.stats.classification import (
-    decision_counts,
-    level_f1,
-    level_precision,
-    level_recall,
-)
+from metaeval.stats.classification import decision_counts, level_f1, level_precision, level_recall
 from metaeval.stats.decisions import Calibration, Objective, calibration, level_count, nested_decisions
 from protocols.contract import Judgements
 

@@ -15,13 +15,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.gate_check import average, drift_values, filled_below, metric_fields
 from metaeval.decisions.gate_model import Candidate, Gate, Reference, Terms, candidate_of, effective_number
-from metaeval.decisions.item_labels import (
-    ItemLabels,
-    LabelledItems,
-    agreement,
-    labelled_sample,
-    labels_of,
-)
+from metaeval.decisions.item_labels import ItemLabels, LabelledItems, agreement, labelled_sample, labels_of
 from metaeval.decisions.item_scores import PERCENT, data_of, filled, item_sheet, scored
 from metaeval.decisions.sample_check import check_sample
 from metaeval.display_text import count
@@ -331,11 +325,7 @@ def fit_sheet(fitted: Fitted) -> Table:
         "gate-fit",
         "Gate for unsupported citations (%)",
         data_of(fitted.items),
-        (
-            "metric",
-            ("threshold", "missed", "at most", "supported flagged", "precision", "promise"),
-            blocks_of(rows),
-        ),
+        ("metric", ("threshold", "missed", "at most", "supported flagged", "precision", "promise"), blocks_of(rows)),
         records,
         [Note(*note) for note in fitted.notes]
         + unscored

@@ -154,10 +154,7 @@ SYSTEM = "system"
 CHANCE_CONTROLS = frozenset(name + label for name in ("constant", "random") for label in ("", BESIDE_A_METRIC))
 """Controls without information: where a measure is defined for them, they have its chance value."""
 
-_GROUPS = {
-    **{OVERLAP: "lexical", REFERENCE_MODEL: "reference"},
-    **dict.fromkeys(GOLD_CONTROLS, "oracle"),
-}
+_GROUPS = {**{OVERLAP: "lexical", REFERENCE_MODEL: "reference"}, **dict.fromkeys(GOLD_CONTROLS, "oracle")}
 """Groups of controls by name."""
 
 

@@ -120,10 +120,7 @@ def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_pa
     assert [one["id"] for one in lines_of(tmp_path / "a.jsonl")] == ["q1", "q3", "q4", "q6"]
     assert [
         (one["id"], one["stage"], one["state"]) for one in lines_of(tmp_path / "results/latest/left-out.jsonl")
-    ] == [
-        ("q2", "summary", "unparsed"),
-        ("q5", "answer", "unparsed"),
-    ]
+    ] == [("q2", "summary", "unparsed"), ("q5", "answer", "unparsed")]
     found = counts(tmp_path / "results/latest")
     assert (found["left out: summary unparsed"], found["left out: answer unparsed"], found["answers"]) == (1, 1, 4)
     assert "q2 (summary unparsed), q5 (answer unparsed)" in " ".join(ended.out.split())

@@ -62,10 +62,7 @@ WRITING = {
         ["--threshold 0.9", "--partial 0.1"],
     ),
     "cite aliice": (f"cite aliice answers.jsonl --nli overlap {QUICK}", ["--profile released", "--threshold 0.9"]),
-    "cite agreement": (
-        f"cite agreement readers.csv --labels level=r1,r2,r3 {QUICK}",
-        ["-s interval.level=0.8"],
-    ),
+    "cite agreement": (f"cite agreement readers.csv --labels level=r1,r2,r3 {QUICK}", ["-s interval.level=0.8"]),
     "cite tables": (
         f"cite tables ASQA=answers.jsonl -c aliice --nli overlap --parser small {QUICK}",
         ["-s threshold=0.9", "-s interval.level=0.8"],

@@ -78,10 +78,7 @@ def conformance(start):
 
 
 WHOLE = {"metric": ("SharedWords",)}
-KINDS = {
-    "metric": (metric.CHECKS, metric.MetricSubject),
-    "protocol": (protocol.CHECKS, protocol.ProtocolSubject),
-}
+KINDS = {"metric": (metric.CHECKS, metric.MetricSubject), "protocol": (protocol.CHECKS, protocol.ProtocolSubject)}
 
 
 @pytest.fixture(scope="module")

@@ -190,11 +190,7 @@ def test_a_pool_that_is_larger_than_the_data_is_said(caplog):
 
 def test_a_pool_of_hindi_is_ranked_by_whole_words():
     """Cut at their vowel signs, as Python's \\w cuts them, the words of "far" are more like the statement."""
-    texts = {
-        "cited": "बाढ़ आई और पुल टूटा",
-        "near": "नदी के पानी से नगर डूबा और लोग भागे",
-        "far": "नो दे मु पी",
-    }
+    texts = {"cited": "बाढ़ आई और पुल टूटा", "near": "नदी के पानी से नगर डूबा और लोग भागे", "far": "नो दे मु पी"}
     chunked = made(texts, {"s": "नदी में पानी"}, [("s", "cited")])
     assert [document for document, _ in added(chunked, "bm25:2")] == ["near", "far"]
 

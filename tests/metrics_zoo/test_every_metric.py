@@ -22,11 +22,7 @@ def options(request, load_module, tmp_path_factory):
         found |= load_module(HERE / "stand_ins.py").stand_ins(tiny, tmp_path_factory.mktemp("stand-ins"))
     fake = load_module(HERE.parent / "llm" / "server.py")
     with fake.ChatServer(answer=fake.counting_judge) as server:
-        yield {
-            **found,
-            "llm-discrete": {"base_url": server.url},
-            "llm-continuous": {"base_url": server.url},
-        }
+        yield {**found, "llm-discrete": {"base_url": server.url}, "llm-continuous": {"base_url": server.url}}
 
 
 @pytest.fixture(scope="module", params=registry.names("metric"))

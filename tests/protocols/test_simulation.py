@@ -8,14 +8,7 @@ import pytest
 from metaeval.stats.score_model import draw, fit_scores
 from protocols import classification, correlation, retrieval
 from protocols.contract import Judgements
-from protocols.simulation import (
-    Share,
-    Task,
-    calibrated,
-    p_values,
-    paired,
-    rejected,
-)
+from protocols.simulation import Share, Task, calibrated, p_values, paired, rejected
 
 OVERALL = Task(classification.PROTOCOL, {}, "overall")
 TASKS = [OVERALL, Task(correlation.PROTOCOL, {}, "spearman"), Task(retrieval.PROTOCOL, {"ties": "expected"}, "ndcg@5")]

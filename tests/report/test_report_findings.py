@@ -406,10 +406,7 @@ class TestFirstTable:
         one, other = made([A, B], name="one"), made([B, C], name="other")
         grid = first_table([one, correlated({"a": 0.4, "b": 0.3}, name="one"), other], DECLARATIONS)
         assert grid.headings == ("one", "other", "one")
-        assert [(group.title, group.columns) for group in grid.groups] == [
-            ("Overall", 2),
-            ("Spearman", 1),
-        ]
+        assert [(group.title, group.columns) for group in grid.groups] == [("Overall", 2), ("Spearman", 1)]
         cells = {line.name: [cell.number for cell in line.cells] for line in grid.lines}
         assert cells == {"a": ["77.0", "", ".400"], "b": ["67.0", "67.0", ".300"], "c": ["", "60.0", ""]}
 

@@ -8,13 +8,7 @@ import pytest
 from metaeval import registry
 from metaeval.errors import UserError
 from metaeval.report import latex, markdown
-from metaeval.report.paper_tables import (
-    BASE_PAPER_GROUPS,
-    PaperLayout,
-    level_counts,
-    paper_tables,
-    score_table,
-)
+from metaeval.report.paper_tables import BASE_PAPER_GROUPS, PaperLayout, level_counts, paper_tables, score_table
 from metaeval.report.result import Column
 from metaeval.report.table_files import FORMATS, format_texts, write_table
 from metaeval.stats.estimate import Estimate

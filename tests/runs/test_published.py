@@ -122,11 +122,7 @@ def test_values_of_other_data_are_said_to_be_of_other_data():
     ("judged", "fields", "says"),
     [
         ({"full": 6616, "partial": 1445, "none": 4620}, "sentences-150", ""),
-        (
-            {"full": 6616, "partial": 1444, "none": 4621},
-            "sentences-150",
-            "at other levels, here 12,681 of s",
-        ),
+        ({"full": 6616, "partial": 1444, "none": 4621}, "sentences-150", "at other levels, here 12,681 of s"),
         ({"full": 6616, "partial": 1445, "none": 4620}, "sentences-100", "chunks sentences-150, here sentences-100"),
     ],
 )

@@ -218,11 +218,7 @@ def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) ->
         for column in tables.result.columns
         if plain(column.label) in {block.title for block in tables.headline.blocks}
     ]
-    texts = (
-        leading(headlines),
-        _difference_sentence(pairs, headlines),
-        *(_alike(sheet.records) for sheet in others),
-    )
+    texts = (leading(headlines), _difference_sentence(pairs, headlines), *(_alike(sheet.records) for sheet in others))
     return [text for text in texts if text]
 
 
