@@ -251,6 +251,15 @@ def test_a_closed_session_leaves_no_thread(fake, new_session, question):
     assert not own()
 
 
+def test_a_session_that_is_collected_in_its_own_thread_ends_it(fake, new_session, question):
+    with fake.ChatServer(answer=echo) as server:
+        session = new_session(server.url)
+        session.ask([question("a")])
+        session._loop.call_soon_threadsafe(session._close)  # as garbage collection does
+        session._thread.join(60)
+        assert not session._thread.is_alive()
+
+
 def test_the_key_is_sent_as_a_bearer_and_kept_nowhere(fake, new_session, question, tmp_path):
     with fake.ChatServer(answer=echo, key="sk-secret-key") as server:
         session = new_session(server.url, key="sk-secret-key")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.report.result import Column, Result
+from metaeval.report.result import Column, Interval, Result
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table import Cell, Note, Table, format_value, plain, share
 from metaeval.stats.estimate import Estimate
@@ -109,6 +109,11 @@ def test_a_value_that_the_result_does_not_hold_is_called_not_computed(result):
     grid = lay_out(result.model_copy(update={"columns": [Column(key="mrr", label="MRR")]}))
     assert {line.cells[0].number for line in grid.lines} == {"–"}
     assert [note.text for note in grid.footnotes if note.label == "1"] == ["not computed"]
+
+
+def test_without_resampling_there_are_no_intervals(result):
+    footer = lay_out(result.model_copy(update={"interval": Interval(resamples=0, seed=0, level=0.95)})).footer
+    assert _note(footer, "uncertainty").text.startswith("no intervals")
 
 
 @pytest.mark.parametrize(
