@@ -60,8 +60,12 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     used = judgements.rows(known & ~missing)
     if _is_cut(options):
         qualities = {key: _of_cut(judgements.rows(known), n_groups, key) for key in CUTS}
+    elif judgements.levels:
+        qualities = {key: _of_pair(judgements, n_groups, high, (low,)) for key, (high, low) in PAIRS.items()}
+        qualities["overall"] = _of_mean(judgements, qualities)
+        qualities["ap_full"] = _of_pair(judgements, n_groups, 2.0, (1.0, 0.0))
     else:
-        qualities = (_of_levels if judgements.levels else _of_ratings)(judgements, n_groups)
+        qualities = _of_ratings(judgements, n_groups)
     run = partial(replicates, used, n_groups, options=options, keys=tuple(qualities))
     moved = partial(influence, used, n_groups, options, tuple(qualities))
     return outcome(
@@ -175,13 +179,6 @@ def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:
         counted = [*map(wins, draws)]
         areas |= {key: np.concatenate([tile.auc(*pair) for tile in counted]) for key, pair in defined.items()}
     return areas
-
-
-def _of_levels(judgements: Judgements, n_groups: int) -> dict[str, Qualities]:
-    qualities = {key: _of_pair(judgements, n_groups, high, (low,)) for key, (high, low) in PAIRS.items()}
-    qualities["overall"] = _of_mean(judgements, qualities)
-    qualities["ap_full"] = _of_pair(judgements, n_groups, 2.0, (1.0, 0.0))
-    return qualities
 
 
 def _of_cut(rows: Judgements, n_groups: int, key: str) -> Qualities:

@@ -99,7 +99,7 @@ def replicates(
 ) -> Replicates:
     """Return each measure of `keys` under each weighting of the groups, (draws.n,); every row must have a score."""
     columns = rows.score, rows.gold, rows.group, n_groups
-    drawn_in = _drawn_in(rows.score, options)
+    drawn_in = winsorised(rows.score) if options.get("robust") == "winsor" else rows.score
     replicates_by_key = {}
     if "pearson" in keys:
         replicates_by_key["pearson"] = replicate(pearson(drawn_in, *columns[1:]), draws)
@@ -118,10 +118,6 @@ def replicates(
         if "residual_spearman" in keys:
             replicates_by_key["residual_spearman"] = replicate(residual_correlation(*columns_by_system), draws)
     return {key: replicates_by_key[key] for key in keys}
-
-
-def _drawn_in(score: Floats, options: Mapping[str, str]) -> Floats:
-    return winsorised(score) if options.get("robust") == "winsor" else score
 
 
 def winsorised(score: Floats) -> Floats:
@@ -189,11 +185,6 @@ def _one_level_per_system(judgements: Judgements) -> str:
     return _one_level(judgements) or ("one gold level only within every system" if same else "")
 
 
-def _shown(judgements: Judgements, options: Mapping[str, str]) -> tuple[str, ...]:
-    # On corpora the system's part is a matter of its own; ratings of whole outputs are usually reported that way.
-    return PLAIN if judgements.levels or _systems(judgements) < 2 else (*PLAIN, *PARTIAL)
-
-
 _plain = partial(Measure, blind=_one_level, chance=0.0)
 _partial = partial(Measure, blind=_one_level_per_system, chance=0.0)
 
@@ -232,7 +223,8 @@ PROTOCOL = Protocol(
             },
         )
     },
-    shown=_shown,
+    # On corpora the system's part is a matter of its own; ratings of whole outputs are usually reported that way.
+    shown=lambda rows, options: PLAIN if rows.levels or _systems(rows) < 2 else (*PLAIN, *PARTIAL),
     evaluate=evaluate,
     replicate=replicates,
     influence=influence,

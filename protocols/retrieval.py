@@ -58,7 +58,11 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     why = NO_SCORES if missing.all() else "no pool with a scored supporting candidate"
     has_bounds = answerable.any() and not missing.all()
     bounds = _bounds(_candidates(judgements, answerable), n_groups, gains) if has_bounds else {}
-    values = _in_orders(used.rows, gains)
+    # Without ties all orders are one.
+    by_score = pools.rank_pools(used.rows.score, used.rows.gold, used.rows.pool)
+    tied = not np.array_equal(by_score.first, by_score.last)
+    expected = _measured(by_score.in_order("expected"), gains, MEASURES)
+    values = {order: _measured(by_score.in_order(order), gains, MEASURES) if tied else expected for order in ORDERS}
     ties = _ends({key: (values["worst"][key], values["best"][key]) for key in MEASURES}, used, n_groups)
     groups = distinct(used.pool_group).size
     qualities = {key: Qualities(groups, why, ties=ties[key], bounds=bounds.get(key)) for key in MEASURES}
@@ -182,14 +186,6 @@ def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collec
         cutoffs = tuple(CUTOFFS[key] for key in keys)
         return dict(zip(keys, pools.ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
     return _measured(pools.rank_pools(rows.score, rows.gold, rows.pool, ties), gains, keys)
-
-
-def _in_orders(rows: Judgements, gains: pools.Gains) -> dict[Order, dict[str, Floats]]:
-    """Return the values (P,) of all measures on every pool, by order of tied rows (expected, worst, best)."""
-    ranked = pools.rank_pools(rows.score, rows.gold, rows.pool)
-    orders = ORDERS[: 1 if np.array_equal(ranked.first, ranked.last) else None]
-    values = {order: _measured(ranked.in_order(order), gains, MEASURES) for order in orders}
-    return {order: values.get(order, values["expected"]) for order in ORDERS}
 
 
 def _measured(ranked: pools.RankedPools, gains: pools.Gains, keys: Collection[str]) -> dict[str, Floats]:

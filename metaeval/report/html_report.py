@@ -127,7 +127,7 @@ def rows_description(result: Result) -> str:
 
 def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str:
     """Return an HTML page of tables and pictures. opening: HTML shown first; the rest of the page is collapsed then."""
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     tables, figures, drawn = 0, 0, []
     for section in sections:
@@ -136,7 +136,11 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
         shown = []
         for picture in section.pictures:
             figures += 1
-            shown.append({"caption": plain(picture.caption), "svg": Markup(_svg(picture, figures))})
+            caption, svg = plain(picture.caption), picture.svg[picture.svg.index("<svg") :]
+            # Ids are for a whole page: those of two pictures must not meet.
+            svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>f{figures}-", svg)
+            svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
+            shown.append({"caption": caption, "svg": Markup(svg)})
         drawn.append({"title": plain(section.title), "tables": numbered, "pictures": shown})
     here = resources.files("metaeval.report")
     script = here.joinpath("sorting.js").read_text(encoding="utf-8")
@@ -151,15 +155,6 @@ def page_of(heading: str, sections: Sequence[Section], opening: str = "") -> str
         script=Markup(script),
         scrolling=Markup(here.joinpath("scrolling.css").read_text(encoding="utf-8")),
     )
-
-
-def _svg(picture: Picture, number: int) -> str:
-    from markupsafe import escape
-
-    svg = picture.svg[picture.svg.index("<svg") :]
-    # Ids are for a whole page: those of two pictures must not meet.
-    svg = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>f{number}-", svg)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(plain(picture.caption))}"', 1)
 
 
 _WIDTH, _LINE, _HEAD = 380, 20, 44

@@ -111,7 +111,8 @@ def _tabular(grid: Table, part: Sequence[int]) -> list[str]:
             lines.append(rf"    \multicolumn{{{1 + len(part)}}}{{l}}{{\emph{{{_broken(block.title)}}}}} \\")
         for line in block.lines:
             shown = [line.cells[position] for position in part]
-            below = [[_interval(cell) for cell in shown]] if any(cell.ends for cell in shown) else []
+            ends = [rf"{{\scriptsize [{', '.join(map(_signed, cell.ends))}]}}" if cell.ends else "" for cell in shown]
+            below = [ends] if any(ends) else []
             asides = zip_longest(*(cell.asides for cell in shown))
             below += [[rf"{{\scriptsize {escape(aside)}}}" if aside else "" for aside in level] for level in asides]
             rows = [[_broken(line.name), *map(_number, shown)], *(["", *cells] for cells in below)]
@@ -135,10 +136,6 @@ def _number(cell: Cell) -> str:
 
 def _raised(marks: Sequence[Shown]) -> str:
     return rf"\textsuperscript{{{''.join(map(escape, marks))}}}"
-
-
-def _interval(cell: Cell) -> str:
-    return rf"{{\scriptsize [{', '.join(map(_signed, cell.ends))}]}}" if cell.ends else ""
 
 
 def _signed(number: Shown) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from metaeval.display_text import Shown
 from metaeval.report.table import Cell, Table
@@ -16,6 +15,9 @@ def page_of(grid: Table) -> str:
     """Return a GitHub table with footnotes below it and the signatures in a code block."""
     # A new bullet begins a new list; with the same one GitHub would join the two into one loose list.
     footnotes = (f"- {_mark(note.label)} {escape(Shown(note.line))}".replace("-  ", "- ") for note in grid.footnotes)
+    # The fence of a code block is longer than any run of backticks inside it.
+    runs = [len(run) for line in grid.signatures for run in re.findall("`+", line)]
+    fence = "`" * max(3, 1 + max(runs, default=0))
     footer = (f"* {escape(note.label)}: {escape(Shown(note.line))}" for note in grid.footer)
     blocks = [
         f"**{escape(grid.title)}** ({escape(grid.subtitle)})",
@@ -23,7 +25,7 @@ def page_of(grid: Table) -> str:
         escape(grid.legend),
         "\n".join(footnotes),
         "\n".join(footer),
-        _code(grid.signatures) if grid.signatures else "",
+        "\n".join([f"{fence}text", *grid.signatures, fence]) if grid.signatures else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -64,10 +66,3 @@ def _number(text: Shown) -> str:
 
 def _mark(mark: Shown) -> str:
     return f"<sup>{_number(mark)}</sup>" if mark and mark.isascii() else _number(mark)
-
-
-def _code(lines: Sequence[str]) -> str:
-    """Return a code block whose fence is longer than any run of backticks inside it."""
-    runs = [len(run) for line in lines for run in re.findall("`+", line)]
-    fence = "`" * max(3, 1 + max(runs, default=0))
-    return "\n".join([f"{fence}text", *lines, fence])

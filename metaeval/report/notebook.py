@@ -116,11 +116,7 @@ class Results(list[Result], WrittenOnce):
         return f"<div>{html_report.table_of(first_table(self, self._declarations))}\n<ol>{sentences}</ol></div>"
 
 
-def _result_html(result: Result) -> str:
-    return f"<div>{html_report.table_of(lay_out(result))}</div>"
-
-
-Result.as_html = _result_html
+Result.as_html = lambda result: f"<div>{html_report.table_of(lay_out(result))}</div>"
 
 
 class Sheets(dict[str, Table], WrittenOnce):

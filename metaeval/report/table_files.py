@@ -142,7 +142,9 @@ def format_texts(path: Path, names: Iterable[str], labels: Mapping[str, str] | N
     """
     if path.suffix == ".jsonl":
         rows = [row for _, row in json_objects(path, "export a job as it was written", True)] if "csv" in names else []
-        return {".csv": _rows_csv(rows)} if rows else {}
+        fields = list(dict.fromkeys(name for row in rows for name in row))
+        lines = [[_csv_value(row.get(name)) for name in fields] for row in rows]
+        return {".csv": csv_text([fields, *lines], "\n")} if rows else {}
     tables = tables_in(path)
     texts = {
         name: [table_text(table, name, labels=labels) for table in (tables[:1] if name == "csv" else tables)]
@@ -151,13 +153,8 @@ def format_texts(path: Path, names: Iterable[str], labels: Mapping[str, str] | N
     return {FORMATS[name]: "\n".join(parts) for name, parts in texts.items() if parts}
 
 
-def _rows_csv(rows: Sequence[Mapping[str, object]]) -> str:
-    """Return the rows as CSV: a truth value is 1 or 0, and a list or an object is JSON."""
-    fields = list(dict.fromkeys(name for row in rows for name in row))
-    return csv_text([fields, *([_csv_value(row.get(name)) for name in fields] for row in rows)], "\n")
-
-
 def _csv_value(value: object) -> object:
+    """Return a truth value as 1 or 0, and a list or an object as JSON."""
     if isinstance(value, bool):
         return int(value)
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value

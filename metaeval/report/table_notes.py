@@ -137,6 +137,12 @@ def footer(result: Result) -> tuple[Note, ...]:
     elsewhere = plain(result.published_elsewhere) and f"on other data: {plain(result.published_elsewhere)}"
     source = f" ({plain(result.published)})" if result.published else ""
     perfect = result.perfect.values if result.perfect else {}
+    cut = {plain(row.metric): of for row in rows if (of := row.ledger) and (of.cut_tokens or of.cut_pairs)}
+    unseen = "did not see {} of tokens in {} of " + units
+    truncated = [
+        (name, unseen.format(share(of.cut_tokens, of.tokens), share(of.cut_pairs, of.pairs)))
+        for name, of in cut.items()
+    ]
     notes = (
         *of_data(result.data, result.settings),
         _row_counts(rows, units),
@@ -148,7 +154,7 @@ def footer(result: Result) -> tuple[Note, ...]:
         Note("perfect detector", _perfect(result), values_by_kind(perfect, result.columns)),
         Note("published", f"{published[0]}: published {elsewhere or 'on the same data'}{source}" if published else ""),
         significance_note(result),
-        Note("truncation", "", _truncation(rows, units)),
+        Note("truncation", "", tuple(truncated)),
         Note("left out", listed_counts(result.data.dropped)),
         Note("evidence", listed_counts(result.data.evidence)),
         Note("notes", "", _by_text((note, row) for row in rows for note in row.notes)),
@@ -240,12 +246,6 @@ def _why(counts: Mapping[str, int]) -> str:
     """Return reasons in brackets, with their counts if there are several."""
     reasons = [name for name, number in counts.items() if number]
     return f" ({plain(reasons[0]) if len(reasons) == 1 else listed_counts(counts)})" if reasons else ""
-
-
-def _truncation(rows: Sequence[Row], units: str) -> tuple[tuple[str, str], ...]:
-    cut = [(row.metric, row.ledger) for row in rows if row.ledger and (row.ledger.cut_tokens or row.ledger.cut_pairs)]
-    shares = {plain(name): (share(of.cut_tokens, of.tokens), share(of.cut_pairs, of.pairs)) for name, of in cut}
-    return tuple((name, f"did not see {unseen} of tokens in {of} of {units}") for name, (unseen, of) in shares.items())
 
 
 def _by_text(texts: Iterable[tuple[str, Row]]) -> tuple[tuple[str, str], ...]:

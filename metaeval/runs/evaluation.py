@@ -149,15 +149,18 @@ def evaluate(
     reasons = protocol.blind_measures(unscored, [measure.key for measure in protocol.measures])
     blind = {key: why for key, why in reasons.items() if why}
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
-    outcomes = {
-        column: _random_outcome(protocol, judged[column], resampling, options, blind)
-        if column.is_random
-        else _with_undefined(
-            {**blind, **(_undefined_for_systems(protocol, judged[column], options) if column.is_system else {})},
-            protocol.evaluate(judged[column], resampling, options),
-        )
-        for column in columns
-    }
+    outcomes: dict[AlignedColumn, Outcome] = {}
+    for column, rows in judged.items():
+        if column.is_random:
+            outcomes[column] = _random_outcome(protocol, rows, resampling, options, blind)
+            continue
+        undefined = {**blind}
+        if column.is_system:
+            # Of the system alone: measures that are undefined where all texts of a system have one score.
+            code = rows.score if rows.system is None else rows.system.astype(np.float64)
+            alone = protocol.evaluate(rows.with_score(code), Resampling(n=0), options).estimates
+            undefined |= {key: estimate.note for key, estimate in alone.items() if estimate.value is None}
+        outcomes[column] = _with_undefined(undefined, protocol.evaluate(rows, resampling, options))
     paper = published_for(frame.name, frame.split, frame.unit, protocol.name)
     # Options of rated data may be those of the publication, whose counts tell.
     alike = paper and (frame.as_published or (frame.unit == "rating" and paper.levels == dict(frame.judged)))
@@ -167,7 +170,7 @@ def evaluate(
     resampled["by"] = config.interval.cluster.replace(",", "+")
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
-    rows = [_row(frame, column, outcomes[column], signed, published, columns) for column in columns]
+    table_rows = [_row(frame, column, outcomes[column], signed, published, columns) for column in columns]
     # Ceilings are those of the column with the most rows, for unscored rows are excluded together with their gold.
     most = max(outcomes.values(), key=lambda outcome: outcome.scored, default=None)
     keys = protocol.shown(unscored, options)
@@ -183,7 +186,7 @@ def evaluate(
         {column.name: _compared_controls(column, judged, outcomes) for column in metrics},
         tables,
     )
-    tests = withheld(tests, rows) if tests else None
+    tests = withheld(tests, table_rows) if tests else None
     in_chunks = [column.name for column in columns if column.fields.get("reads") == "chunks"]
     read_in_chunks = {"read in chunks by": " + ".join(in_chunks)} if in_chunks else {}
     return results.Result(
@@ -194,7 +197,7 @@ def evaluate(
         data=frame.summary,
         interval=_interval(config, [outcomes[column] for column in metrics], keys),
         columns=[column_of(measure) for measure in shown],
-        rows=marked(rows, tests),
+        rows=marked(table_rows, tests),
         ceilings={key: dict(kinds) for key, kinds in most.ceilings.items()} if most else {},
         perfect=perfect(frame, protocol, options, resampling, [measure.key for measure in shown]),
         significance=tests,
@@ -228,13 +231,6 @@ def _with_undefined(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
     influence = {**outcome.influence, **dict.fromkeys(constant)}
     return replace(outcome, estimates={**outcome.estimates, **undefined}, influence=influence)
-
-
-def _undefined_for_systems(protocol: Protocol, rows: Judgements, options: Mapping[str, str]) -> dict[str, str]:
-    """Return why a measure is undefined where all texts of a system have one score, by measure; others are left out."""
-    code = rows.score if rows.system is None else rows.system.astype(np.float64)
-    estimates = protocol.evaluate(rows.with_score(code), Resampling(n=0), options).estimates
-    return {key: estimate.note for key, estimate in estimates.items() if estimate.value is None}
 
 
 def _random_outcome(

@@ -8,25 +8,22 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from json.encoder import encode_basestring
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.column_arrays import Coded, interleaved, numerals, row_blocks
+from metaeval.column_arrays import interleaved, numerals, row_blocks
 from metaeval.config import RunConfig
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
-from metaeval.corpus.ratings import RatingColumns
 from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.files import UNFINISHED, atomic_write, safe_name, sha256_file, sha256_json, write_text
@@ -306,12 +303,10 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
     if isinstance(source, Job):
         head["job"] = {key: str(value) for key, value in source.fields.items()}
         order = np.array(sorted(range(len(source.rows)), key=lambda row: source.rows[row].id), dtype=np.intp)
-        front: Callable[[NDArray[np.intp]], list[Iterable[str]]] = partial(_judged_rows, source)
     else:
         head["job"] = {key: source.fields[key] for key in ("data", "unit")}
         ratings, order = source.ratings.columns, source.ratings.columns.order
         group, system = ratings.group.mapped(encode_basestring), ratings.system.mapped(encode_basestring)
-        front = partial(_rated_rows, ratings, group, system)
     incomplete = np.any([np.isnan(column.score) for column in columns], axis=0)
     incomplete[[row for column in columns for row in column.cut]] = True
     with atomic_write(path) as file:
@@ -320,18 +315,23 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
             scores = [text for column in columns for text in (", ", numerals(column.score[numbers] + 0.0))]
             remarks = [""] * numbers.size
             for place in np.flatnonzero(incomplete[numbers]).tolist():
-                remarks[place] = _remarks(columns, int(numbers[place]))
-            parts = [*front(numbers), ', "scores": [', *scores[1:], "]", remarks, "}\n"]
-            file.write(_encoded(interleaved(*parts)))
-
-
-def _remarks(columns: Sequence[AlignedColumn], number: int) -> str:
-    """Return further JSON fields of row `number`, with a comma: why scores are missing, tokens cut; "" for none."""
-    statuses = {column.name: column.statuses[number] for column in columns}
-    missing = {name: str(status) for name, status in statuses.items() if status is not Status.OK}
-    cut = {column.name: column.cut[number] for column in columns if number in column.cut}
-    fields = {**({"missing": missing} if missing else {}), **({"cut": cut} if cut else {})}
-    return f", {_ENCODER.encode(fields)[1:-1]}" if fields else ""
+                # Why scores are missing, and tokens cut.
+                number = int(numbers[place])
+                statuses = {column.name: column.statuses[number] for column in columns}
+                missing = {name: str(status) for name, status in statuses.items() if status is not Status.OK}
+                cut = {column.name: column.cut[number] for column in columns if number in column.cut}
+                fields = {**({"missing": missing} if missing else {}), **({"cut": cut} if cut else {})}
+                remarks[place] = f", {_ENCODER.encode(fields)[1:-1]}" if fields else ""
+            # What stands before the scores: one text for all lines, or one each (encoded together).
+            if isinstance(source, Job):
+                front: list[Iterable[str]] = [
+                    [_ENCODER.encode(_judged_row(source, number))[:-1] for number in numbers.tolist()]
+                ]
+            else:
+                ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
+                known = group[numbers].tolist(), system[numbers].tolist()
+                front = ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]
+            file.write(_encoded(interleaved(*front, ', "scores": [', *scores[1:], "]", remarks, "}\n")))
 
 
 def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
@@ -343,19 +343,6 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
             f"{path}: schema is {head.get('schema')!r}; this version reads {PAIRS_SCHEMA!r}: run the job again."
         )
     return head, lines
-
-
-def _rated_rows(
-    ratings: RatingColumns, group: Coded[str], system: Coded[str], numbers: NDArray[np.intp]
-) -> list[Iterable[str]]:
-    """Return the parts of ratings' JSON lines before scores: one text for all lines, or one each (encoded together)."""
-    ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
-    known = group[numbers].tolist(), system[numbers].tolist()
-    return ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]
-
-
-def _judged_rows(job: Job, numbers: NDArray[np.intp]) -> list[Iterable[str]]:
-    return [[_ENCODER.encode(_judged_row(job, number))[:-1] for number in numbers.tolist()]]
 
 
 def _judged_row(job: Job, number: int) -> dict[str, object]:

@@ -16,7 +16,7 @@ from metaeval import registry
 from metaeval.cell_tables import TypedTable
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
-from metaeval.corpus.chunks import ChunkedCorpus, chunk_corpus, splitter_name
+from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
 from metaeval.corpus.loaders.ratings import ratings_of
@@ -224,18 +224,15 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
         table = replace(evidence_pairs(corpus, chunking, evidence.threshold, evidence.window), pool=config.pool)
     else:
         chunked = chunk_corpus(corpus, chunking)
-        table = _with_pool(build_pairs(chunked, evidence.threshold, evidence.rule, evidence.place), chunked, config)
+        table = build_pairs(chunked, evidence.threshold, evidence.rule, evidence.place)
+        if encoder := pool_encoder(config.pool):
+            ranker = DenseRanker(encoder, config)
+            table = add_pool(table, chunked, config.pool, ranker.rank)
+            table = replace(table, pool=f"{config.pool}({ranker.source})")  # with the encoder's weights
+        else:
+            table = add_pool(table, chunked, config.pool)
     levels = statement_levels(corpus) if config.unit == "statement" else None
     return Job(config, name, split, corpus, table, unit_rows(table, config.unit, levels))
-
-
-def _with_pool(table: PairTable, chunked: ChunkedCorpus, config: RunConfig) -> PairTable:
-    """Return the table with the candidates of the run's pool; the name of an encoder's pool then has its weights."""
-    encoder = pool_encoder(config.pool)
-    if not encoder:
-        return add_pool(table, chunked, config.pool)
-    ranker = DenseRanker(encoder, config)
-    return replace(add_pool(table, chunked, config.pool, ranker.rank), pool=f"{config.pool}({ranker.source})")
 
 
 def unplaced_labels(config: RunConfig) -> tuple[int, int]:

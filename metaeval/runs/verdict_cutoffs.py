@@ -71,8 +71,11 @@ def find_cutoff(
             return cutoff
     card = metric.card
     # The threshold of a card was calibrated with default options, and is invalid with others.
-    if card.threshold is not None and (card.threshold == card.neutral or _as_default(metric)):
-        return Cutoff(card.threshold, card.threshold_from)
+    if card.threshold is not None:
+        options, runtime = metric.options, set(metric.options.runtime)
+        changed = options.model_dump(exclude=runtime) != type(options)().model_dump(exclude=runtime)
+        if card.threshold == card.neutral or not changed:
+            return Cutoff(card.threshold, card.threshold_from)
     why = "none with these options" if card.threshold is not None else "none that is known"
     raise UserError(
         f"The metric {name!r} needs a threshold, the lowest score at which a claim counts as "
@@ -111,11 +114,6 @@ def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
         target = sheet.settings.get("target", "full")
         return Cutoff(value, f"calibrated on {sheet.data.name}/{sheet.data.split}, {target} support")
     return None
-
-
-def _as_default(metric: Metric) -> bool:
-    runtime = set(metric.options.runtime)
-    return bool(metric.options.model_dump(exclude=runtime) == type(metric.options)().model_dump(exclude=runtime))
 
 
 def refuse_files(names: Iterable[str]) -> None:

@@ -35,7 +35,11 @@ def best_thresholds(
     the narrower of the two, then the lower ones. Raises ValueError without rows, on NaN, infinity or
     levels out of range.
     """
-    _check(score, gold, n_levels)
+    check_lengths(score=score, gold=gold)
+    check_finite("score", score)
+    check_codes("gold level", gold, n_levels)
+    if not score.size:
+        raise ValueError("thresholds need at least one row, got none")
     cuts, gap, below, total = _cut_points(score, gold, n_levels)
     low, high = np.arange(cuts.size), np.arange(cuts.size)
     if n_levels == 3:
@@ -129,14 +133,6 @@ def _cut_points(score: Floats, gold: Ints, n_levels: int) -> tuple[Floats, Float
         )
         return cuts[kept], gap[kept], below[kept], below[-1]
     return cuts, gap, below, below[-1]
-
-
-def _check(score: Floats, gold: Ints, n_levels: int) -> None:
-    check_lengths(score=score, gold=gold)
-    check_finite("score", score)
-    check_codes("gold level", gold, n_levels)
-    if not score.size:
-        raise ValueError("thresholds need at least one row, got none")
 
 
 def calibrated(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Floats:

@@ -78,7 +78,12 @@ def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
     plain = ScoreModel(mean, spread, group, cell, (0.0, 0.0), np.sort(score))
     rest = _rest(normal, plain)
     shares = _fitted_shares(rest, group, cell)
-    return replace(plain, shares=shares, freedom=_freedom(rest, 1 - sum(shares)))
+    # The degrees of freedom at which a row effect with this share of the variance has the kurtosis of the rest; one not
+    # more than two standard errors above the normal distribution's gives infinity.
+    square = float((rest**2).mean()) if rest.size else 0.0
+    excess = float((rest**4).mean()) / square**2 - 3 if square > 0 else 0.0
+    tailed = excess > 2 * math.sqrt(24 / max(rest.size, 1))
+    return replace(plain, shares=shares, freedom=4 + 6 * (1 - sum(shares)) ** 2 / excess if tailed else math.inf)
 
 
 def _spreads(squares: Floats, level: Ints, group: Ints) -> Floats:
@@ -95,16 +100,6 @@ def _spreads(squares: Floats, level: Ints, group: Ints) -> Floats:
 
 
 _PRIOR = 10.0
-
-
-def _freedom(rest: Floats, share: float) -> float:
-    """Return the degrees of freedom at which a row effect with this share of the variance has the kurtosis of `rest`.
-
-    A kurtosis not more than two standard errors above the normal distribution's gives infinity.
-    """
-    square = float((rest**2).mean()) if rest.size else 0.0
-    excess = float((rest**4).mean()) / square**2 - 3 if square > 0 else 0.0
-    return 4 + 6 * share**2 / excess if excess > 2 * math.sqrt(24 / rest.size) else math.inf
 
 
 def draw(
@@ -135,7 +130,11 @@ def draw(
         if not math.isinf(model.freedom):  # normal numbers become those of Student's t, scaled to variance 1
             residual = residual * np.sqrt((model.freedom - 2) / rng.chisquare(model.freedom, residual.size))
         apart += math.sqrt(max(1 - model.icc, 0)) * residual
-        scores.append(_with_ties(model.mean + model.spread * apart, model.values))
+        # The quantiles of the model's values at the ranks of these scores, which have the ties of the values.
+        mapped = np.empty(apart.size)
+        places = (np.arange(apart.size) * model.values.size) // max(apart.size, 1)
+        mapped[np.argsort(model.mean + model.spread * apart)] = model.values[places]
+        scores.append(mapped)
     return scores
 
 
@@ -174,13 +173,6 @@ _MOST_CORRELATED, _NO_SPREAD = 0.999, 1e-9
 def _rest(normal: Floats, model: ScoreModel) -> Floats:
     spread = model.spread
     return np.divide(normal - model.mean, spread, out=np.zeros_like(normal), where=spread > _NO_SPREAD)
-
-
-def _with_ties(score: Floats, values: Floats) -> Floats:
-    """Return scores (n,) replaced by the quantiles of `values` at their ranks, with the ties of `values`; (n,)."""
-    mapped = np.empty(score.size)
-    mapped[np.argsort(score)] = values[(np.arange(score.size) * values.size) // max(score.size, 1)]
-    return mapped
 
 
 def _normal_scores(values: Floats) -> Floats:
