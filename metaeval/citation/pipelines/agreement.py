@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.human.annotator_columns import (
@@ -51,14 +51,10 @@ def as_texts(value: Any) -> Any:
 class AgreementOptions(shared.CiteOptions):
     """Options of `cite agreement`."""
 
-    files: Annotated[
-        tuple[Path, ...], BeforeValidator(shared.read_from), Flag("FILE", multiple=True, argument=True)
-    ] = Field(description="Tables of labels: one, or one for each reader, joined by their ids.")
-    labels: Annotated[
-        tuple[str, ...],
-        BeforeValidator(as_texts),
-        Flag("NAME=COLUMNS", multiple=True),
-    ] = Field(default=(), description="Columns of labels of the same thing, as NAME=COLUMN,COLUMN. Repeatable.")
+    files: Annotated[tuple[Path, ...], BeforeValidator(shared.read_from), Flag("FILE", multiple=True, argument=True)]
+    """Tables of labels: one, or one for each reader, joined by their ids."""
+    labels: Annotated[tuple[str, ...], BeforeValidator(as_texts), Flag("NAME=COLUMNS", multiple=True)] = ()
+    """Columns of labels of the same thing, as NAME=COLUMN,COLUMN. Repeatable."""
 
 
 def _run(options: AgreementOptions, progress: Progress) -> Done:

@@ -56,43 +56,31 @@ class GenerateOptions(shared.AsksChat):
         {"format", "documents", "document_text", "negatives", "shuffle", "samples", "shots", "prompts", "summary_model"}
     )
 
-    file: Annotated[FileOrObject, Flag("FILE", argument=True)] = Field(
-        description="File of questions with documents, or any file of answers."
-    )
-    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that writes the answers.")
-    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
-        default=None, description="File for the answers (JSONL)."
-    )
-    strategy: Annotated[Strategy, Flag("NAME")] = Field(
-        default="truncated", description="How documents are read: truncated (default), summary, two-stage."
-    )
+    file: Annotated[FileOrObject, Flag("FILE", argument=True)]
+    """File of questions with documents, or any file of answers."""
+    model: Annotated[str | None, Flag("NAME")] = None
+    """Chat model that writes the answers."""
+    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
+    """File for the answers (JSONL)."""
+    strategy: Annotated[Strategy, Flag("NAME")] = "truncated"
+    """How documents are read: truncated, summary or two-stage."""
     format: shared.FormatName = "auto"
-    documents: Annotated[int | None, Field(ge=1), Flag("N")] = Field(
-        default=None, description="Number of documents that a question has, the first of the file (default: all)."
-    )
-    document_text: Annotated[Text, Flag("NAME")] = Field(
-        default="text", description="Text of a document that is shown: text, or ALCE's snippet or summary."
-    )
-    negatives: Annotated[int | None, Field(ge=0), Flag("N")] = Field(
-        default=None,
-        description="Random documents beside those that the text in the file cites; 0: only these (default: all).",
-    )
-    shuffle: Annotated[int | None, Flag("SEED")] = Field(
-        default=None, description="Seed by which negatives are drawn and documents shuffled (default: not shuffled)."
-    )
-    samples: Annotated[int, Field(ge=1), Flag("N")] = Field(
-        default=1, description="Answers to each question, with seeds of their own."
-    )
-    shots: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="File of answers with marks that are shown as worked examples."
-    )
-    prompts: Annotated[Path | None, Flag("FOLDER")] = Field(
-        default=None,
-        description="Folder of prompts in place of ours: answer.txt, summary.txt, choice.txt, sentence.txt.",
-    )
-    summary_model: Annotated[str | None, Flag("NAME")] = Field(
-        default=None, description="Chat model that writes the summaries (default: --model)."
-    )
+    documents: Annotated[int | None, Field(ge=1), Flag("N")] = None
+    """Number of documents that a question has, the first of the file (default: all)."""
+    document_text: Annotated[Text, Flag("NAME")] = "text"
+    """Text of a document that is shown: text, or ALCE's snippet or summary."""
+    negatives: Annotated[int | None, Field(ge=0), Flag("N")] = None
+    """Random documents beside those that the text in the file cites; 0: only these (default: all documents)."""
+    shuffle: Annotated[int | None, Flag("SEED")] = None
+    """Seed by which negatives are drawn and documents shuffled (default: documents in the file's order)."""
+    samples: Annotated[int, Field(ge=1), Flag("N")] = 1
+    """Answers to each question, with seeds of their own."""
+    shots: Annotated[Path | None, Flag("FILE")] = None
+    """File of answers with marks that are shown as worked examples."""
+    prompts: Annotated[Path | None, Flag("FOLDER")] = None
+    """Folder of prompts in place of ours: answer.txt, summary.txt, choice.txt, sentence.txt."""
+    summary_model: Annotated[str | None, Flag("NAME")] = None
+    """Chat model that writes the summaries (default: --model)."""
 
 
 def _run(options: GenerateOptions, progress: Progress) -> Done:
@@ -155,6 +143,7 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
         config=options.run(),
         sheets=[_sheet(name, system, questions, drafts, took, fields, len(drafts) // options.samples)],
         outputs={} if options.output is None else {options.output: partial(write_text, text=answers)},
+        written=[] if options.output is None else [f"Written: {options.output} ({count(len(rows), 'answer')})"],
         files=[lambda folder: write_texts({folder / "left-out.jsonl": lines_of(left_out)})],
         value=[json.loads(line) for line in answers.splitlines()],
         warnings=[

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.aliice import claim_rewriting
@@ -44,15 +43,16 @@ class RewriteOptions(shared.ReadsAnswers, shared.JudgedByMetrics, shared.AsksCha
 
     untyped = frozenset({"format", "parser", "profile", "prompt", "sources", "threshold", "whole"})
 
-    model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that rewrites the claims.")
-    nli: shared.Judges = Field(default=(), description="Metric that gives the verdicts (default: minilm-bertscore).")
-    whole: Annotated[bool, Flag()] = Field(default=False, description="Also rewrite claims that are whole sentences.")
+    model: Annotated[str | None, Flag("NAME")] = None
+    """Chat model that rewrites the claims."""
+    nli: shared.Judges = ()
+    """Metric that gives the verdicts (default: minilm-bertscore)."""
+    whole: Annotated[bool, Flag()] = False
+    """Also rewrite claims that are whole sentences."""
     profile: shared.ProfileName = "paper"
     parser: shared.ParserName = "small"
-    prompt: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None,
-        description="A prompt of your own, with {sentence} and {claim}, and if wanted {reply} for the reply's form.",
-    )
+    prompt: Annotated[Path | None, Flag("FILE")] = None
+    """A prompt of your own, with {sentence} and {claim}, and if wanted {reply} for the reply's form."""
 
 
 def _run(options: RewriteOptions, progress: Progress) -> Done:
