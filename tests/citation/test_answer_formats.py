@@ -16,8 +16,6 @@ from tests.citation.answer_shapes import (
     BYTES,
     EXPECTED,
     FIRST,
-    MARK,
-    MARKED,
     SECOND,
     SHAPES,
     TEXT,
@@ -131,14 +129,6 @@ def test_an_offset_within_a_part_of_gemini_is_found_by_the_text(shift):
     before = len(f"{FIRST} ".encode()) * shift
     segment.update(partIndex=1, startIndex=BYTES[0] - before, endIndex=BYTES[1] - before)
     assert reading(record, "gemini").answers[0].text == EXPECTED["gemini"]
-
-
-@pytest.mark.parametrize(
-    ("form", "unit"),
-    [("gemini", "bytes"), ("openai", "code points")],
-)
-def test_the_unit_that_fits_is_said(form, unit):
-    assert f"unit of their offsets: {unit}: " in next(reading(SHAPES[form], form).notes())
 
 
 def moved(start, end):
@@ -385,9 +375,7 @@ def test_an_unknown_record_gets_the_closest_format_and_its_first_misfit(tmp_path
     for record, says in [
         ({"run_id": "r", "answers": []}, "looks like trec and lacks the field answer[].text"),
         ({"choices": [{"text": "x"}]}, "looks like openai-chat and lacks the field choices[].message.content"),
-        ({"candidates": [{"output": 3}]}, "looks like gemini and lacks the field candidates[].content.parts[].text"),
         ({"hm": 3}, "no known format of answers has the fields hm"),
-        ({f"hm{n:02}": n for n in range(12)}, "hm10, hm11; "),
         ({f"hm{n:02}": n for n in range(13)}, "hm10, hm11, ...; "),
     ]:
         with pytest.raises(UserError) as error:
@@ -419,11 +407,6 @@ def test_bracket_notes_are_warnings_and_the_format_is_told(tmp_path, caplog):
     levels = {record.levelname: record.message for record in caplog.records}
     assert levels["INFO"].startswith("a.jsonl: read as research: 1 answer, 4 citations")
     assert "cited sources have no text" in levels["WARNING"]
-
-
-def test_the_mark_of_openai_is_cut_out_with_its_spaces():
-    assert MARKED[slice(*MARK)].startswith("([a.example](")
-    assert reading(SHAPES["openai-chat"], "openai-chat").answers[0].text == EXPECTED["openai-chat"]
 
 
 TREC_RAG = Path(__file__).parents[3] / "shared" / "data" / "trec_rag"

@@ -1,6 +1,7 @@
 """Which documents a question has, as SCiFi's set-up (section 4) and the conditions of ALiiCE's Table 1 choose them."""
 
 import json
+import random
 import re
 from collections import Counter
 from dataclasses import replace
@@ -11,7 +12,7 @@ from metaeval.citation.data_model import Answer, Passage, fingerprint
 from metaeval.citation.generation.generate import first_requests, generate
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.question_documents import cited_and_negatives, shuffled, task_of
-from metaeval.citation.generation.shown_documents import in_plain_text, whole_documents
+from metaeval.citation.generation.shown_documents import cut, fit, in_plain_text, level, whole_documents
 from metaeval.citation.readers.answer_files import read_answers, read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_lines, own_row
 from metaeval.errors import UserError
@@ -228,3 +229,62 @@ def shots_file(tmp_path, **changes):
 def test_worked_examples_are_checked(tmp_path, changes, says):
     with pytest.raises(UserError, match=re.escape(says)):
         task(numbered(), shots=shots_file(tmp_path, **changes))
+
+
+RAIN = "Rain fell. Snow fell too, and stayed. Then came the sun."  # 2, 5 and 4 words
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (11, RAIN),
+        (10, "Rain fell. Snow fell too, and stayed."),
+        (7, "Rain fell. Snow fell too, and stayed."),
+        (6, "Rain fell."),
+        (2, "Rain fell."),
+        (1, "Rain"),
+    ],
+)
+def test_a_text_is_cut_behind_its_last_whole_sentence_that_fits(words, expected):
+    assert cut(RAIN, words) == expected
+    assert cut("  Rain  fell\nhere. \n\n Snow fell there. Fog.", 6) == "  Rain  fell\nhere. \n\n Snow fell there."
+
+
+@pytest.mark.parametrize(
+    ("lengths", "total", "expected"),
+    [
+        ([4, 4, 4], 12, 12),  # all fit: no limit below the total
+        ([10, 10, 10], 12, 4),  # equal shares
+        ([2, 10, 10], 12, 5),  # the short one leaves 2 of its 4: (12 - 2) / 2
+        ([1, 3, 20, 20], 14, 5),  # (14 - 1 - 3) / 2
+        ([9, 9, 9], 2, 1),  # never nothing
+        ([], 5, 5),
+        ([0, 0, 7], 5, 5),
+    ],
+)
+def test_short_documents_leave_their_share_to_long_ones(lengths, total, expected):
+    assert level(lengths, total) == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_limit_is_the_greatest_that_fits(seed):
+    rng = random.Random(seed)
+    for _ in range(100):
+        lengths = [rng.randint(0, 12) for _ in range(rng.randint(1, 6))]
+        total = rng.randint(len(lengths), 40)
+        limit = level(lengths, total)
+        assert sum(min(length, limit) for length in lengths) <= total
+        if limit < max(lengths):
+            assert sum(min(length, limit + 1) for length in lengths) > total
+
+
+def test_documents_keep_their_numbers_and_titles():
+    passages = (Passage(RAIN, "Weather"), Passage("Fog."), Passage(RAIN))
+    shown = fit(whole_documents(passages)[::2], 9)
+    # Two texts of 11 words and 9 words to show: 4 each, of which the first sentence has 2.
+    assert [(one.number, one.title, one.text) for one in shown] == [(1, "Weather", "Rain fell."), (3, "", "Rain fell.")]
+    assert [one.text for one in fit(whole_documents(passages), 100, 7)] == [
+        "Rain fell. Snow fell too, and stayed.",
+        "Fog.",
+        "Rain fell. Snow fell too, and stayed.",
+    ]
