@@ -187,7 +187,9 @@ def _command_page(command: Analysis) -> str:
             f"Settings of a run that `--set` takes here: {listed} ([descriptions](settings.md))."
         )
     if "chat" in fields:
-        parts.append("Options of the chat model: [`chat.NAME`](chat-settings.md).")
+        parts.append(
+            "Options of the chat model: [`chat.NAME`](chat-settings.md)."
+        )
     parts += _measures(options)
     return _page(*parts)
 
@@ -203,9 +205,21 @@ def _paragraphs(text: str) -> list[str]:
 def _measures(options: type[BaseModel]) -> list[str]:
     """Return the section on the measures of a citation analysis, whose module defines its tables; else nothing."""
     modules = (sys.modules[kind.__module__] for kind in options.__mro__)
-    defined = next((found for module in modules if (found := getattr(module, "DEFINITIONS", None))), ())
+    defined = next(
+        (
+            found
+            for module in modules
+            if (found := getattr(module, "DEFINITIONS", None))
+        ),
+        (),
+    )
     tables = defined.values() if isinstance(defined, Mapping) else defined
-    lines = [f"- {measure.label}: {measure.meaning}." for table in tables for measure in table.measures if measure.meaning]
+    lines = [
+        f"- {measure.label}: {measure.meaning}."
+        for table in tables
+        for measure in table.measures
+        if measure.meaning
+    ]
     return ["## Measures", "\n".join(lines)] if lines else []
 
 

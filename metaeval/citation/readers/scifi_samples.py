@@ -11,8 +11,8 @@ per line (or a list of them), UTF-8::
 :query: the question. group: optional, the unit of resampling; default: the query.
 :paragraph: the reference, without marks.
 :citations: of the paragraph. position: a character offset in it, 0 to its length, from 0. document: the number of a
-    document, from 1; or its `id`, where the documents have ids (all of them, or none).
-:documents: the candidates: objects with `text`, and optional `title` and `id`.
+    document, from 1.
+:documents: the candidates: objects with `text`, and optional `title`.
 :output: optional: a model's answer, with marks [n] that count the documents from 1; `text` is read as well. Without
     one the paragraph with its citations is the answer: the score of people, an upper bound.
 :id: optional; default: the sample's number in the file, from 1. No two samples share one.
@@ -22,9 +22,9 @@ per line (or a list of them), UTF-8::
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from metaeval.citation.data_model import Answer, check_ids
+from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.answers_jsonl import passages_of
 from metaeval.corpus.data_rows import DataRow
@@ -68,40 +68,19 @@ def with_marks(paragraph: str, cited: Sequence[tuple[int, int]]) -> str:
 
 def _cited(row: DataRow) -> list[tuple[int, int]]:
     """Return the paragraph's citations as (offset, number of the document from 1), in the order of the file."""
-    paragraph = row.text("paragraph")
+    paragraph, documents = row.text("paragraph"), len(row.rows("documents"))
     if mark := next((mark for mark in find_marks(paragraph) if mark.number is not None), None):
         raise UserError(
             f"{row.where}: the paragraph must have no citation marks, but has "
             f"{shown(paragraph[mark.start : mark.end])} at offset {mark.start}: put its citations into "
             "'citations', or use the format jsonl ('metaeval cite formats jsonl' shows it)."
         )
-    numbers = _numbers(row)
     citations = []
     for citation in row.rows("citations"):
-        offset = citation.number("position")
+        offset, number = citation.number("position"), citation.number("document")
         if not 0 <= offset <= len(paragraph):
             raise citation.error("position", f"an offset in the paragraph, 0 to {len(paragraph)}")
-        named = citation.identifier("document")
-        if named not in numbers:
-            whole = f"a number from 1 to {len(numbers)}" if numbers else "none, for there are no documents"
-            ids = any("id" in document.fields for document in row.rows("documents"))
-            some = ", ".join([*map(shown, list(numbers)[:5]), *(["..."] if len(numbers) > 5 else [])])
-            raise citation.error("document", f"the id of a document ({some})" if ids else whole)
-        citations.append((offset, numbers[named]))
+        if not 1 <= number <= documents:
+            raise citation.error("document", f"a number from 1 to {documents}")
+        citations.append((offset, number))
     return citations
-
-
-def _numbers(row: DataRow) -> Mapping[str, int]:
-    """Return the number of each document, from 1, by its name in citations: its id, or else its number."""
-    documents = row.rows("documents")
-    without = [document for document in documents if "id" not in document.fields]
-    if without and len(without) < len(documents):
-        raise UserError(
-            f"{without[0].where}: field 'id' is missing, but other documents have one; give all documents an id, or "
-            "none."
-        )
-    names = [
-        str(number) if without else document.identifier("id") for number, document in enumerate(documents, start=1)
-    ]
-    check_ids(names, "documents", row.where)
-    return {name: number for number, name in enumerate(names, start=1)}
