@@ -48,7 +48,7 @@ def claim_tree(parse: Parse, claims: Sequence[Highlighted], made_by: str = "") -
             plot.plot(ends_at, [start, end], color="#888888", linewidth=0.8, zorder=1)
             # Near the child, where edges of one head are furthest apart.
             x, y = (0.25 * middles[head] + 0.75 * middles[place], 0.25 * start + 0.75 * end)
-            box = {"boxstyle": "round,pad=0.05", "facecolor": "white", "edgecolor": "none"}
+            box: dict[str, Any] = {"boxstyle": "round,pad=0.05", "facecolor": "white", "edgecolor": "none"}
             style: dict[str, Any] = {"fontsize": 6, "color": "#555555", "ha": "center", "va": "center", "zorder": 2}
             plot.text(x, y, literal(parse.labels[place]), bbox=box, **style)
     nodes = {node: number for number, (_, node, _) in enumerate(claims) if node is not None}

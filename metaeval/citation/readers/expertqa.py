@@ -57,7 +57,7 @@ URLS_ALONE = "answers whose evidence is URLs without text"
 _log = logging.getLogger(__name__)
 
 
-Claims = list[tuple[int, int, str, float | None]]
+ExpertClaims = list[tuple[int, int, str, float | None]]
 """Claims in their answer's text: offsets with marks, the text without them, and the expert's level of support.
 
 The level says how well the evidence supports the claim, 0, 0.5 or 1; None where the expert gave none, or where no
@@ -80,7 +80,7 @@ def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
         _log.info("expertqa: %s left out: %d", URLS_ALONE, left_out)
 
 
-def read_judged(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Claims, int]]:
+def read_judged(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, ExpertClaims, int]]:
     """Yield ExpertQA's answers, with their claims and the number of pieces of evidence that are a URL alone."""
     for row in rows:
         question, answers = row.text("question"), row.row("answers")
@@ -90,7 +90,7 @@ def read_judged(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Claims, int]]
             yield _judged(question, system, answer.rows("claims"))
 
 
-def _judged(question: str, system: str, claims: Sequence[DataRow]) -> tuple[Answer, Claims, int]:
+def _judged(question: str, system: str, claims: Sequence[DataRow]) -> tuple[Answer, ExpertClaims, int]:
     numbers: dict[str, int] = {}
     read: list[tuple[str, tuple[int, ...], float | None]] = []
     bare = 0
