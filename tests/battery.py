@@ -185,32 +185,32 @@ STEPS: dict[str, str] = {
     "metrics-show-model": "metrics show alignscore -s mode=bin_sp",
     "metrics-verify": "metrics verify rouge",
     # citation pipelines
-    "alce": f"cite alce ../inputs/answers.jsonl --nli overlap --nli rouge --threshold overlap=0.8,rouge=0.6 {QUICK}",
+    "alce": f"cite alce ../inputs/answers.jsonl --nli overlap --nli rouge --threshold overlap=0.8,rouge=0.6 {SHORT}",
     "alce-released": "cite alce ../inputs/alce.json ../inputs/worse.json --nli overlap,rouge --profile released "
-    f"--measures str_em,rougeLsum,length,str_hit {QUICK}",
-    "alce-list": f"cite alce ../inputs/alce.json -s units=list --nli overlap -s splitter=rules {QUICK}",
-    "alce-chunks": f"cite alce ../inputs/answers.jsonl --nli overlap -s premise=chunks -s chunk.size=6 {QUICK}",
+    f"--measures str_em,rougeLsum,length,str_hit {SHORT}",
+    "alce-list": f"cite alce ../inputs/alce.json -s units=list --nli overlap -s splitter=rules {SHORT}",
+    "alce-chunks": f"cite alce ../inputs/answers.jsonl --nli overlap -s premise=chunks -s chunk.size=6 {SHORT}",
     "alce-calibrated": "cite alce ../inputs/answers.jsonl --nli overlap "
-    f"-s calibration=../calibrate/results/latest/calibration.json {QUICK}",
-    "alce-soft": f"cite alce ../inputs/answers.jsonl --nli overlap --threshold soft {QUICK}",
-    "alce-expertqa": f"cite alce ../inputs/expertqa.jsonl --nli overlap DATA-ONLY {QUICK}",
-    "aliice": f"cite aliice ../inputs/answers.jsonl --nli overlap,rouge {QUICK}",
-    "aliice-released": f"cite aliice ../inputs/alce.json ../inputs/worse.json --nli overlap --profile released {QUICK}",
-    "aliice-expertqa": f"cite aliice ../inputs/expertqa.jsonl --nli overlap DATA-ONLY {QUICK}",
-    "support": f"cite support ../inputs/answers.jsonl --nli overlap,rouge --threshold 0.6 --partial 0.3 {QUICK}",
-    "scifi": f"cite scifi ../inputs/samples.jsonl --nli overlap,rouge {QUICK}",
-    "scifi-model": f"cite scifi ../inputs/samples.jsonl --nli overlap {MODEL} --record replies.jsonl {QUICK}",
+    f"-s calibration=../calibrate/results/latest/calibration.json {SHORT}",
+    "alce-soft": f"cite alce ../inputs/answers.jsonl --nli overlap --threshold soft {SHORT}",
+    "alce-expertqa": f"cite alce ../inputs/expertqa.jsonl --nli overlap DATA-ONLY {SHORT}",
+    "aliice": f"cite aliice ../inputs/answers.jsonl --nli overlap,rouge {SHORT}",
+    "aliice-released": f"cite aliice ../inputs/alce.json ../inputs/worse.json --nli overlap --profile released {SHORT}",
+    "aliice-expertqa": f"cite aliice ../inputs/expertqa.jsonl --nli overlap DATA-ONLY {SHORT}",
+    "support": f"cite support ../inputs/answers.jsonl --nli overlap,rouge --threshold 0.6 --partial 0.3 {SHORT}",
+    "scifi": f"cite scifi ../inputs/samples.jsonl --nli overlap,rouge {SHORT}",
+    "scifi-model": f"cite scifi ../inputs/samples.jsonl --nli overlap {MODEL} --record replies.jsonl {SHORT}",
     "scifi-replay": "cite scifi ../inputs/samples.jsonl --nli overlap --replay ../scifi-model/replies.jsonl "
-    f"-s group=joint --threshold 0.9 {QUICK}",
+    f"-s group=joint --threshold 0.9 {SHORT}",
     "scifi-dry": f"cite scifi ../inputs/samples.jsonl --nli overlap {MODEL} --dry-run",
     "citeeval": "cite citeeval ../inputs/answers.jsonl --nli overlap --baselines lqac,attrscore "
-    f"{MODEL} --record replies.jsonl --budget 9 {QUICK}",
+    f"{MODEL} --record replies.jsonl --budget 9 {SHORT}",
     "citeeval-replay": "cite citeeval ../inputs/answers.jsonl --nli overlap --baselines lqac,attrscore "
-    f"--replay ../citeeval/replies.jsonl {QUICK}",
-    "citeeval-released": f"cite citeeval ../inputs/answers.jsonl --profile released --scenario cited {MODEL} {QUICK}",
+    f"--replay ../citeeval/replies.jsonl {SHORT}",
+    "citeeval-released": f"cite citeeval ../inputs/answers.jsonl --profile released --scenario cited {MODEL} {SHORT}",
     "citeeval-refitted": "cite citeeval ../inputs/answers.jsonl --replay ../citeeval/replies.jsonl "
-    f"--coefficients ../refit/results/latest/fitted.json {QUICK}",
-    "citeeval-parts": f"cite citeeval ../inputs/answers.jsonl {MODEL} -s statements_per_request=1 -q {QUICK}",
+    f"--coefficients ../refit/results/latest/fitted.json {SHORT}",
+    "citeeval-parts": f"cite citeeval ../inputs/answers.jsonl {MODEL} -s statements_per_request=1 -q {SHORT}",
     "citeeval-dry": f"cite citeeval ../inputs/answers.jsonl {MODEL} --baselines lqac --dry-run",
     "improve": "cite improve ../inputs/answers.jsonl -o improved.jsonl --rounds 3 "
     f"{MODEL} --record replies.jsonl {SHORT}",
@@ -229,9 +229,9 @@ STEPS: dict[str, str] = {
     "meta-dry": "cite meta ../inputs/rated.jsonl --pipelines citeeval,scifi --nli overlap -s facts=model "
     f"{CHAT_MODEL} --dry-run",
     "meta-expertqa": f"cite meta ../inputs/expertqa.jsonl --nli overlap --pipelines alce DATA-ONLY {QUICK}",
-    "agreement": f"cite agreement ../inputs/readers.csv --labels level=r1,r2,r3 {QUICK}",
+    "agreement": f"cite agreement ../inputs/readers.csv --labels level=r1,r2,r3 {SHORT}",
     "cite-tables": "cite tables ASQA=../inputs/alce.json,../inputs/worse.json -c aliice --nli rouge --parser small "
-    + QUICK,
+    + SHORT,
     "generate": f"cite generate ../inputs/answers.jsonl -o made.jsonl {CHAT_MODEL} --record replies.jsonl",
     "generate-summary": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy summary {CHAT_MODEL}",
     "generate-two-stage": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy two-stage -q {CHAT_MODEL}",
