@@ -64,38 +64,24 @@ def test_summary_drops_what_says_nothing_and_keeps_the_numbers():
 @pytest.mark.parametrize(
     ("bad", "trouble"),
     [
-        ("Here it is.", "unparsed"),
-        ('{"summary": 3, "documents": [1]}', "unparsed"),
-        (reply('{"documents": [1]', "length"), "unparsed"),
+        (reply("It is", "length"), "unparsed"),
+        (reply("   "), "unparsed"),
+        ("<think>Hm [1].</think>", "unparsed"),
         (Failure(Cause.TOO_LONG, "too many tokens"), "too long"),
         (Failure(Cause.REFUSED, "policy"), "failed"),
     ],
 )
-def test_a_question_whose_first_stage_fails_is_lost_and_the_others_are_not(bad, trouble):
+@pytest.mark.parametrize("stage", ["summary", "answer"])
+def test_a_question_of_which_a_stage_fails_is_lost_and_the_others_are_not(bad, trouble, stage):
     def say(prompt):
         if "Sum up" in prompt:
-            return bad if "river 1?" in prompt and document(prompt)["document"] == 2 else '{"summary": "Long."}'
-        return "Long [1]."
+            is_bad = stage == "summary" and document(prompt)["document"] == 2
+            return bad if is_bad and "river 1?" in prompt else '{"summary": "Long."}'
+        return bad if stage == "answer" and "river 1?" in prompt else "Long [1]."
 
-    model = Model(say)
-    lost, kept = generate([question(1), question(2)], model, GenerationOptions(strategy="summary"), CHAT)
-    assert (lost.answer, lost.stage, lost.trouble) == (None, "summary", trouble)
-    assert (kept.answer.text, len(model.rounds[-1])) == ("Long [1].", 1)
-
-
-@pytest.mark.parametrize(
-    ("said", "trouble"),
-    [
-        (reply("It is", "length"), "unparsed"),
-        (reply("   "), "unparsed"),
-        ("<think>Hm [1].</think>", "unparsed"),
-        (Failure(Cause.TOO_LONG, ""), "too long"),
-        (Failure(Cause.TIMEOUT, ""), "failed"),
-    ],
-)
-def test_an_answer_that_did_not_come_is_none(said, trouble):
-    (found,) = generate([question()], Model(lambda _: said), GenerationOptions(), CHAT)
-    assert (found.answer, found.stage, found.trouble) == (None, "answer", trouble)
+    lost, kept = generate([question(1), question(2)], Model(say), GenerationOptions(strategy="summary"), CHAT)
+    assert (lost.answer, lost.stage, lost.trouble) == (None, stage, trouble)
+    assert kept.answer.text == "Long [1]."
 
 
 def test_a_block_of_thinking_is_no_part_of_the_answer():

@@ -6,7 +6,6 @@ import logging
 import pytest
 
 import metaeval
-from metaeval.citation.readers.answer_files import read_answers
 from metaeval.decisions.citation_items import items_of
 from metaeval.errors import UserError
 from metaeval.files import csv_text
@@ -141,9 +140,3 @@ def test_a_statement_with_a_list_of_sources_is_judged_by_all_of_them(tmp_path):
     sources = [row.source for row in items_of(csv_file(tmp_path, rows)).rows]
 
     assert sources == ["Mill.\n\nDam.", '["quoted" text']
-
-
-def test_the_pipelines_read_lists_of_texts(tmp_path):
-    (answer,) = read_answers(write_lines(AS_TEXT[:1], tmp_path / "answers.jsonl"))
-
-    assert [one.text for one in answer.passages] == PASSAGES[0]
