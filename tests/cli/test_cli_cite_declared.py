@@ -157,17 +157,10 @@ def test_the_group_is_called_by_the_name_of_a_pipeline(answers):
     assert {"alce", "support", "tables_scifi", "convert"} <= set(dir(metaeval.cite))
 
 
-def test_a_result_that_python_writes_runs_again_and_one_of_objects_says_why_not(cli, ran, answers):
-    metaeval.cite.alce("answers.jsonl", nli="overlap", **CALLED).write()
-    ran("results", "rerun")
-
-    metaeval.cite.alce(answers, nli="overlap", **CALLED).write()
-
-    assert "cannot be rerun, because its command line was not recorded" in cli("results", "rerun", manifest_hash()).err
-
-
-def manifest_hash():
-    return Path("results/latest").resolve().name[-8:]
+def test_a_result_that_python_writes_runs_again(ran, answers):
+    for given in ("answers.jsonl", answers):
+        metaeval.cite.alce(given, nli="overlap", **CALLED).write()
+        assert "6 of 6 files are the same bytes" in ran("results", "rerun").out
 
 
 def test_a_plan_is_a_text_in_python(answers):
