@@ -9,7 +9,7 @@ from metaeval.citation.aliice.claim_options import PAPER, AliiceProfile
 from metaeval.citation.aliice.claims import MARK, AnswerClaims, read_answers
 from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets
 from metaeval.citation.citation_table import CitationLine, CitedMark, CitedStatement, find_place, judged_lines
-from metaeval.citation.data_model import Answer, Claim, Entails
+from metaeval.citation.data_model import Answer, Entails
 from metaeval.citation.measures import AnswerShare, means, micro, variation
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.stated_answers import StatedAnswers
@@ -71,18 +71,17 @@ def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: Aliice
 
 def stated_claims(read: Sequence[AnswerClaims], profile: AliiceProfile) -> list[list[CitedStatement]]:
     """Return the claims of each answer with their marks; by the profiles, a claim without a mark is in no share."""
-    return [
-        [_statement(claim, each.answer, number, profile) for number, claim in enumerate(each.claims, start=1)]
-        for each in read
-    ]
-
-
-def _statement(claim: Claim, answer: Answer, number: int, profile: AliiceProfile) -> CitedStatement:
-    places = [find_place(mark.number, len(answer.passages), profile.zero, profile.bound) for mark in claim.marks]
-    lost = profile.out_of_range == "left out" and any(place is None for place, _ in places)
-    counts = not lost if places else profile.uncited == "fails"
-    marks = tuple(
-        CitedMark(mark, place, problem, "judged" if counts and place is not None else "fails")
-        for mark, (place, problem) in zip(claim.marks, places, strict=True)
-    )
-    return CitedStatement(claim, marks, number, counts, failing=0 if counts else None)
+    stated: list[list[CitedStatement]] = []
+    for each in read:
+        stated.append([])
+        for number, claim in enumerate(each.claims, start=1):
+            passages = len(each.answer.passages)
+            places = [find_place(mark.number, passages, profile.zero, profile.bound) for mark in claim.marks]
+            lost = profile.out_of_range == "left out" and any(place is None for place, _ in places)
+            counts = not lost if places else profile.uncited == "fails"
+            marks = tuple(
+                CitedMark(mark, place, problem, "judged" if counts and place is not None else "fails")
+                for mark, (place, problem) in zip(claim.marks, places, strict=True)
+            )
+            stated[-1].append(CitedStatement(claim, marks, number, counts, failing=0 if counts else None))
+    return stated

@@ -48,6 +48,12 @@ def has_mark(text: str) -> bool:
     return MARK.search(text) is not None
 
 
+def marks_of(reading: LocatedText) -> tuple[MarkSpan, ...]:
+    """Return all marks [n] of a cleaned sentence, with their offsets in the sentence before cleaning."""
+    at = reading.at
+    return tuple((at[m.start()], at[m.end() - 1] + 1, int(m[1])) for m in MARK.finditer(reading.text))
+
+
 def without_marks(sentence: str) -> str:
     """Return the sentence as released ALCE gives it to the NLI model: without marks, " |", and closing brackets."""
     return re.sub(r"\[\d+", "", re.sub(r" \[\d+", "", sentence)).replace(" |", "").replace("]", "")
@@ -61,13 +67,13 @@ def words_and_groups(clean: LocatedText, profile: AliiceProfile) -> tuple[tuple[
     """
     words: list[str] = []
     groups: list[CitationGroup] = []
-    new_group = True
+    marks, new_group = iter(marks_of(clean)), True
     for unit in _PART.finditer(clean.text):
         if unit["mark"] is None:
             words.append(unit["word"].strip(string.punctuation) if profile.strip_words else unit["word"])
             new_group = True
             continue
-        mark = _mark_span(clean, unit)
+        mark = next(marks)
         if new_group:
             groups.append(CitationGroup(max(len(words) - 1, 0), (mark,)))
         else:
@@ -83,10 +89,6 @@ def by_word(groups: list[CitationGroup], profile: AliiceProfile) -> tuple[Citati
         before = at[group.word].marks if profile.merge_groups and group.word in at else ()
         at[group.word] = CitationGroup(group.word, (*before, *group.marks))
     return tuple(at.values())
-
-
-def _mark_span(reading: LocatedText, match: re.Match[str]) -> MarkSpan:
-    return reading.at[match.start()], reading.at[match.end() - 1] + 1, int(match[0][1:-1])
 
 
 AppliedRule = tuple[int, int | None, str]
@@ -167,17 +169,7 @@ def draft(sentence: str, profile: AliiceProfile) -> PreparedSentence:
     if not has_mark(sentence):
         return PreparedSentence(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
     if len(sentence.split()) > _LONGEST:
-        return PreparedSentence(
-            sentence,
-            as_is,
-            stated=(
-                Stated(
-                    without_marks(sentence),
-                    tuple(_mark_span(as_is, match) for match in MARK.finditer(sentence)),
-                    TOO_LONG,
-                ),
-            ),
-        )
+        return PreparedSentence(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
     clean = as_is.without([match.span() for match in _DELETED.finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
     return PreparedSentence(sentence, clean, words, groups, " ".join(words))
@@ -198,11 +190,7 @@ def read(ready: PreparedSentence, parse: Parse, profile: AliiceProfile) -> Sente
     at = tuple((node.word, node.citations) for node in nodes)
     tree, sentence = tree_of(parse), without_marks(ready.clean.text)
     if profile.cited_root == "sentence" and tree is not None and any(tree.root == node for node, _ in at):
-        claims = (
-            Stated(
-                sentence, tuple(_mark_span(ready.clean, match) for match in MARK.finditer(ready.clean.text)), ROOT_CITED
-            ),
-        )
+        claims = (Stated(sentence, marks_of(ready.clean), ROOT_CITED),)
         return SentenceClaims(ready.sentence, claims, "fallback", at)
     trace: list[AppliedRule] = []
     stated: list[Stated] = []
@@ -291,12 +279,13 @@ def read_answers(
     answer_claims = []
     for answer, sentences in zip(answers, split_up, strict=True):
         answer_sentences = tuple(next(read) for _ in sentences)
-        claims = tuple(
-            _cited(stated, sentence, number)
-            for number, (sentence, stated_there) in enumerate(zip(sentences, answer_sentences, strict=True), start=1)
-            for stated in stated_there.claims
-        )
-        answer_claims.append(AnswerClaims(answer, answer_sentences, claims))
+        claims: list[Claim] = []
+        for number, (sentence, of) in enumerate(zip(sentences, answer_sentences, strict=True), start=1):
+            for stated in of.claims:
+                spans = ((sentence.at[start], sentence.at[end - 1] + 1, cited) for start, end, cited in stated.marks)
+                marks = tuple(Mark(*span) for span in spans)
+                claims.append(Claim(stated.text, marks, number, *sentence.span(), stated.made_by))
+        answer_claims.append(AnswerClaims(answer, answer_sentences, tuple(claims)))
     return answer_claims
 
 
@@ -315,8 +304,3 @@ def in_one_form(answer: Answer, profile: AliiceProfile) -> LocatedText:
         pieces.append(LocatedText(written, (mark.start,) + (mark.end - 1,) * (len(written) - 1)))
         end = mark.end
     return joined(*pieces, text.part(end, len(answer.text)))
-
-
-def _cited(stated: Stated, sentence: LocatedText, number: int) -> Claim:
-    marks = tuple(Mark(sentence.at[start], sentence.at[end - 1] + 1, cited) for start, end, cited in stated.marks)
-    return Claim(stated.text, marks, number, *sentence.span(), stated.made_by)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Annotated
 
 from pydantic import Field
@@ -66,6 +65,8 @@ DEFINITIONS = (
         ),
     ),
 )
+
+Measured = Mapping[str, Statistic]
 
 PremiseName = Annotated[
     str,
@@ -166,14 +167,12 @@ def judge_claims(
             {"claims": of.total, "claims_unjudged": of.open, "citations_unjudged": cites.open}
             for of, cites in zip(*stated.shares(degrees), strict=True)
         ]
-        cited.add(backend, partial(_measured, stated, degrees, claims), lines, rows={"answers": counted})
+
+        def measure(missing: Missing, of: Sequence[CitationLine] = degrees, claims: Measured = claims) -> Measured:
+            return {**stated.measure(of, missing), **claims}
+
+        cited.add(backend, measure, lines, rows={"answers": counted})
     return cited
-
-
-def _measured(
-    stated: StatedAnswers, degrees: Sequence[CitationLine], claims: Mapping[str, Statistic], missing: Missing
-) -> Mapping[str, Statistic]:
-    return {**stated.measure(degrees, missing), **claims}
 
 
 ALCE = Analysis(
