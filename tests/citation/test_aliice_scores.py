@@ -6,8 +6,9 @@ Expected values: tests/golden/aliice_eval.json, made by running ylXuu/ALiiCE 766
 import json
 import random
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,10 +22,8 @@ from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks, find_sentence_splitter
 from metaeval.citation.measures import (
     citation_shares,
-    estimate,
     f1,
     filled,
-    group_codes,
     macro,
     means,
     value_of,
@@ -32,8 +31,6 @@ from metaeval.citation.measures import (
 )
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.corpus.sentences import RULES
-from metaeval.stats.estimate import Estimate
-from metaeval.stats.intervals import Resampling
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "aliice_eval.json").read_text(encoding="utf-8"))
 DOCS = tuple(Passage(doc["text"], doc["title"]) for doc in GOLDEN["docs"])
@@ -44,53 +41,35 @@ def punkt(punkt_data):
     return find_sentence_splitter("nltk")
 
 
-@dataclass
-class Scores:
-    """What is measured of answers by the functions that `metaeval cite aliice` calls; precision: the profile's own."""
-
-    recall: Estimate
-    precision: Estimate
-    by_group: Estimate
-    by_mark: Estimate
-    f1: float | None
-    spreads: list  # population standard deviations of recall and precision over answers
-    cvcp: float | None
-    not_parsed: int
-    made_by: dict
-
-
 def judge_answers(answers, parser, entails, profile, splitter=RULES):
+    """What is measured of answers by the functions that `metaeval cite aliice` calls, and the citation table.
+
+    precision: the profile's own. spreads: standard deviations of recall and precision over answers.
+    """
     read = read_answers(answers, parser, profile, splitter)
     lines = aliice_lines(read, entails, profile)
     recall, by_group = citation_shares(answers, lines, by_group=True)
     _, by_mark = citation_shares(answers, lines)
     own = by_group if profile.by_group else by_mark
-    found, groups, marks = (
-        estimate(macro(shares), *group_codes(answers), Resampling(10, fewest=2))
-        for shares in (recall, by_group, by_mark)
-    )
-    precision = groups if profile.by_group else marks
+    known = [[share.value for share in shares if share.value is not None] for shares in (recall, own)]
     texts = [each.texts for each in read]
     cvcp = (
         means(list(map(answer_cvcp, texts))) if profile.cvcp == "paper" else variation(list(map(mark_offsets, texts)))
     )
-    scores = Scores(
+    found, groups, marks, precision = (value_of(macro(shares)) for shares in (recall, by_group, by_mark, own))
+    scores = SimpleNamespace(
         recall=found,
         precision=precision,
         by_group=groups,
         by_mark=marks,
-        f1=f1(precision.value, found.value),
-        spreads=[spread([share.value for share in shares]) for shares in (recall, own)],
+        f1=f1(precision, found),
+        n=len(known[0]),
+        spreads=[float(np.std(values)) if values else None for values in known],
         cvcp=value_of(cvcp),
         not_parsed=sum(sentence.kind == "fallback" for each in read for sentence in each.sentences),
         made_by=dict(sorted(Counter(claim.made_by for each in read for claim in each.claims).items())),
     )
     return scores, lines
-
-
-def spread(values):
-    known = [value for value in values if value is not None]
-    return float(np.std(known)) if known else None
 
 
 class Recorded:
@@ -128,8 +107,8 @@ def test_the_released_profile_is_the_released_evaluation(case, punkt):
     assert [[[claim.text, list(claim.citations)] for claim in each.claims] for each in read.sentences] == [
         parsed["pairs"] for parsed in case["parsed"]
     ]
-    assert case["citation_recall"] == percent(scores.recall.value)
-    assert case["citation_precision"] == percent(scores.precision.value)
+    assert case["citation_recall"] == percent(scores.recall)
+    assert case["citation_precision"] == percent(scores.precision)
     assert scores.spreads == [case["recall_std"], case["precision_std"]]
     assert scores.not_parsed == case["times_not_used_aliice"]
     cv = case["cv_released_code_on_this_item_alone"]
@@ -141,12 +120,12 @@ def test_the_released_profile_is_the_released_evaluation(case, punkt):
 def test_the_released_profile_over_all_answers(punkt):
     scores, lines, entails = run(GOLDEN["cases"], RELEASED, punkt)
     expected = GOLDEN["corpus"]
-    assert expected["citation_recall"] == percent(scores.recall.value)
-    assert expected["citation_precision"] == percent(scores.precision.value)
+    assert expected["citation_recall"] == percent(scores.recall)
+    assert expected["citation_precision"] == percent(scores.precision)
     assert [expected["recall_std"], expected["precision_std"]] == pytest.approx(scores.spreads, abs=1e-15)
     assert expected["times_not_used_aliice"] == scores.not_parsed
     assert expected["cv"] == pytest.approx(scores.cvcp, abs=1e-15)
-    assert scores.recall.n == 10
+    assert scores.n == 10
     # Joint, alone, rest: three calls for all answers together, no pair twice.
     assert len(entails.calls) == 3
     assert len(set(entails.asked)) == len(entails.asked)
@@ -177,26 +156,26 @@ def test_the_two_precisions_weigh_groups_and_marks():
     # nor either without the other: both good. Groups: mean of 1/2 and 2/2 = 0.75; marks: 3 of 4 = 0.75.
     # With [1][4][4] the first group is 1/3 (each D is needless): groups (1/3 + 1)/2 = 2/3, marks 3/5.
     scores, _ = judged(SENTENCE.format("[1][4]", "[2][3]"))
-    assert (scores.recall.value, scores.by_group.value, scores.by_mark.value) == (1.0, 0.75, 0.75)
+    assert (scores.recall, scores.by_group, scores.by_mark) == (1.0, 0.75, 0.75)
     scores, _ = judged(SENTENCE.format("[1][4][4]", "[2][3]"))
-    assert scores.precision.value == scores.by_group.value == pytest.approx(2 / 3)
-    assert scores.by_mark.value == pytest.approx(3 / 5)
+    assert scores.precision == scores.by_group == pytest.approx(2 / 3)
+    assert scores.by_mark == pytest.approx(3 / 5)
     assert scores.f1 == pytest.approx(2 * (2 / 3) / (1 + 2 / 3))  # recall is 1
     by_marks, _ = judged(SENTENCE.format("[1][4][4]", "[2][3]"), replace(PAPER, by_group=False))
-    assert by_marks.precision.value == pytest.approx(3 / 5)
+    assert by_marks.precision == pytest.approx(3 / 5)
 
 
 def test_a_mark_that_cites_nothing_costs_in_the_paper_profile_and_nothing_as_released():
     # glass[9]: no passage; plastic[1]: supported. Paper: recall 1/2, precision 1/2. Released: the group is not counted.
     text = SENTENCE.format("[9]", "[1]")
     paper, lines = judged(text)
-    assert (paper.recall.value, paper.precision.value) == (0.5, 0.5)
+    assert (paper.recall, paper.precision) == (0.5, 0.5)
     assert [(line.citation, line.state, line.problem) for line in lines] == [
         (9, "fails", "out of range"),
         (1, "judged", None),
     ]
     released, lines = judged(text, RELEASED, entails_all)
-    assert (released.recall.value, released.precision.value) == (1.0, 1.0)
+    assert (released.recall, released.precision) == (1.0, 1.0)
     assert [(line.citation, line.state, line.recall) for line in lines] == [(9, "fails", None), (1, "judged", 1)]
     # Nor does it lack a verdict: with every missing one for the answers, or against them, recall stays 1 of 1.
     assert not any(map(unjudged_claim, claims_of(lines)))
@@ -206,15 +185,15 @@ def test_a_mark_that_cites_nothing_costs_in_the_paper_profile_and_nothing_as_rel
 def test_a_mark_that_cites_nothing_beside_a_good_one_fails_alone():
     # [1][9]: A entails: recall 1; marks 1 and 0.
     scores, _ = judged("Cups can be made of glass[1][9].")
-    assert (scores.recall.value, scores.precision.value) == (1.0, 0.5)
+    assert (scores.recall, scores.precision) == (1.0, 0.5)
 
 
 def test_zero_cites_nothing_or_the_last_passage():
     text = "Cups can be made of glass[0]."
-    assert judged(text)[0].recall.value == 0.0
+    assert judged(text)[0].recall == 0.0
     last = (*PASSAGES[1:], PASSAGES[0])
     scores, lines = judged(text, replace(PAPER, zero="last passage"), passages=last)
-    assert scores.recall.value == 1.0
+    assert scores.recall == 1.0
     assert [line.problem for line in lines] == ["zero"]
 
 
@@ -231,7 +210,7 @@ def test_a_missing_verdict_is_in_no_denominator():
 
     # Joint A+D is entailed; alone there is no answer: recall 1, precision unknown, and the lines say why.
     scores, lines = judged("Cups can be made of glass[1][4].", entails=only_joint)
-    assert (scores.recall.value, scores.precision.value) == (1.0, None)
+    assert (scores.recall, scores.precision) == (1.0, None)
     assert [(line.state, line.reason) for line in lines] == [("unjudged", "failed")] * 2
 
 
@@ -252,7 +231,7 @@ def test_lists_and_marks_after_the_full_stop_are_read_where_they_stand():
 
 def test_a_set_without_citations_has_no_value():
     scores, lines = judged("Cups can be made of glass.")
-    assert (scores.recall.value, scores.precision.value, scores.f1, scores.cvcp) == (None, None, None, None)
+    assert (scores.recall, scores.precision, scores.f1, scores.cvcp) == (None, None, None, None)
     assert [line.state for line in lines] == ["uncited"]
 
 
@@ -281,7 +260,7 @@ def test_mangled_answers_do_not_crash_and_no_mark_is_lost(name):
         lambda pairs: [Verdict(draws.random() < 0.5) for _ in pairs],
         profile,
     )
-    assert 0 < scores.recall.value < 1
+    assert 0 < scores.recall < 1
     for answer in answers:
         has_line = Counter((line.start, line.citation) for line in lines if line.answer == answer.id)
         assert Counter((mark.start, mark.number) for mark in find_marks(answer.text, first=answer.first)) <= has_line

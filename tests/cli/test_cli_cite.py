@@ -94,17 +94,6 @@ def test_the_rows_add_up_to_the_scores(cli, ran, write, tmp_path):
     assert [line["precision"] for line in citations] == [1, 1, 0, 0, None]
 
 
-def test_two_files_and_two_backends_are_ranked_against_each_other(ran, write, tmp_path):
-    files = write(ITEMS, "good.json"), write(WORSE, "bad.json")
-    ended = ran("cite", "alce", *files, "--nli", "overlap", "--nli", "rouge", *QUICK)
-    folder = tmp_path / "results" / "latest"
-    ranks = json.loads((folder / "rankings.json").read_text())["records"]
-    assert {(record["system"], record["rank"]) for record in ranks} == {("good", 1), ("bad", 2)}
-    agreement = json.loads((folder / "ranking-agreement.json").read_text())["records"][0]
-    assert (agreement["tau"], agreement["flips"], agreement["pairs"]) == (1.0, 0.0, 1)
-    assert "out of range 2 (first: bad/1, offset 44)" in " ".join(ended.out.split())
-
-
 def test_a_calibration_is_used_and_named(cli, ran, write, small, tmp_path):
     ended = ran("thresholds", "--learn", "rouge", "-s", "folds=3", *small)
     assert "Next: metaeval cite alce FILE --nli rouge -s calibration=" in ended.out
@@ -114,14 +103,6 @@ def test_a_calibration_is_used_and_named(cli, ran, write, small, tmp_path):
     assert f"supported from {record['threshold']:g} on (calibrated on small/all, full support)" in " ".join(
         ended.out.split()
     )
-
-
-def test_soft_scores_need_no_threshold(ran, write, tmp_path):
-    ran("cite", "alce", write(ITEMS), "--nli", "overlap", "--threshold", "soft", *QUICK)
-    found = scores(tmp_path / "results" / "latest")
-    # (1 + 1) / 2 and (1/3 + 0) / 2, mean of the two; precision (1 + 1 + 0) / 3 and 1/3.
-    assert found["answers", "overlap", "recall"] == pytest.approx((1 + 1 / 6) / 2)
-    assert found["answers", "overlap", "precision"] == pytest.approx((2 / 3 + 1 / 3) / 2)
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])

@@ -176,11 +176,6 @@ READER_MEASURES = ("qa_em", "qa_f1", "qa_hit")
 of them match exactly (1 or 0)."""
 
 
-def exact_match(gold: str, prediction: str) -> bool:
-    """Return whether gold answer and prediction are equal in SQuAD's normal form."""
-    return normalise(gold) == normalise(prediction)
-
-
 def token_f1(gold: str, prediction: str) -> float:
     """Return the F1 of the words of two texts in normal form, repeats counted.
 
@@ -204,7 +199,7 @@ def reader_scores(gold: Sequence[Sequence[str]], predictions: Sequence[str]) -> 
     pairs = list(zip(gold, predictions, strict=True))
     if not all(gold):
         raise ValueError("every sub-question needs at least one short answer")
-    exact = [max(exact_match(alias, answer) for alias in aliases) for aliases, answer in pairs]
+    exact = [any(normalise(alias) == normalise(answer) for alias in aliases) for aliases, answer in pairs]
     f1 = [max(token_f1(alias, answer) for alias in aliases) for aliases, answer in pairs]
     return {"qa_em": sum(exact) / len(exact), "qa_f1": sum(f1) / len(f1), "qa_hit": float(all(exact))}
 

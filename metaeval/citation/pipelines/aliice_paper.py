@@ -126,8 +126,8 @@ def _run(options: TablesOptions, progress: Progress) -> Done:
         alce = judge_claims(name, by_sentence, judges, splitter, ("length",))
         around = replace(aliice.provenance(), kind="aliice", subtitle=f"{plain(name)}, profile {plain(profile.name)}")
         beside = replace(around, fields={**around.fields, "alce": by_sentence.profile.name})
-        made = [_overall(aliice, around), _side_by_side(aliice, alce, beside)]
-        made.append(_all_answers(aliice, alce, beside, name if len(read) > 1 else ""))
+        made = [_overall(aliice, around), _beside(aliice, alce, beside)]
+        made.append(_beside(aliice, alce, beside, name if len(read) > 1 else ""))
         if people and name in labelled:
             made.append(people_sheet(aliice, people, around))
         sheets += [replace(table, name=f"{safe_name(name)}/{table.name}") for table in made]
@@ -212,51 +212,39 @@ def _overall(cited: CitedTable, around: Provenance) -> Table:
     return around.lines("table-1", "Citation quality, correctness and length", ("Model", *columns, "SD"), table, notes)
 
 
-_HEADINGS = ("Model", "Rec.", "Prec.", "Rec.", "Prec.", "answers")
-_GROUPS = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
+def _beside(aliice: CitedTable, alce: CitedTable, around: Provenance, data: str | None = None) -> Table:
+    """Return recall and precision of both pipelines: Table 3, on answers with a citation within a sentence.
 
-
-def _both(aliice: CitedTable, alce: CitedTable, rows: Ints) -> dict[tuple[CitedTable, str], SampledValue]:
-    """Return recall and precision of both pipelines over some answers, by (pipeline, measure)."""
-    tables, keys = (aliice, alce), ("recall", "precision")
-    return {(cited, key): _measured(cited, cited.judges[0].measured[key], rows) for cited in tables for key in keys}
-
-
-def _side_by_side(aliice: CitedTable, alce: CitedTable, around: Provenance) -> Table:
-    """Return Table 3: recall and precision of both pipelines on answers with a citation within a sentence."""
+    data: for the values of Figure 4, on all answers: name of the data set, which stands before that of the system in
+    the figure; "" where there is only one.
+    """
     within = np.array(aliice.judged[0].measured[WITHIN].alone, dtype=np.float64) == 1
     table = TableLines()
     for number, system in enumerate(aliice.systems):
-        rows = aliice.rows(number)[within[aliice.rows(number)]]
-        values = {f"{cited.pipeline}_{key}": value for (cited, key), value in _both(aliice, alce, rows).items()}
-        cells = [_cell(measured, _SHARE) for measured in values.values()]
-        table.add("", system, [*cells, f"{rows.size:,}"], *_records(system, int(rows.size), values))
-    reading = Note(
-        "reading",
-        "as Tables 3, 4 and 6 of the ALiiCE paper: answers with a citation between the words of a sentence. ALCE: its "
-        "profile aliice, in which only sentences with citations count, and all lines and marks are read",
-    )
-    title = "Answers that cite within a sentence: recall and precision (%)"
-    return around.lines("table-3", title, _HEADINGS, table, [reading], _GROUPS)
-
-
-def _all_answers(aliice: CitedTable, alce: CitedTable, around: Provenance, data: str) -> Table:
-    """Return the values of Figure 4: recall and precision of both pipelines on all answers.
-
-    data: name of the data set, which stands before that of the system in the figure; "" where there is only one.
-    """
-    table = TableLines()
-    for number, system in enumerate(aliice.systems):
-        rows = aliice.rows(number)
-        values = _both(aliice, alce, rows)
-        records = [
-            {**record, "line": f"{data}: {system}" if data else system, "pipeline": cited.title}
-            for (cited, key), value in values.items()
-            for record in _records(system, int(rows.size), {key: value})
-        ]
-        table.add("", system, [*(_cell(value, _SHARE) for value in values.values()), f"{rows.size:,}"], *records)
-    reading = Note("reading", "as Figure 4 of the ALiiCE paper: all answers; ALCE by its profile aliice")
-    return around.lines("figure-4", "All answers: recall and precision (%)", _HEADINGS, table, [reading], _GROUPS)
+        rows = aliice.rows(number) if data is not None else aliice.rows(number)[within[aliice.rows(number)]]
+        cells: list[Cell | str] = []
+        for cited in (aliice, alce):
+            for key in ("recall", "precision"):
+                value = _measured(cited, cited.judges[0].measured[key], rows)
+                cells.append(_cell(value, _SHARE))
+                if data is None:
+                    table.records.extend(_records(system, int(rows.size), {f"{cited.pipeline}_{key}": value}))
+                else:
+                    named = {"line": f"{data}: {system}" if data else system, "pipeline": cited.title}
+                    table.records.extend([{**one, **named} for one in _records(system, int(rows.size), {key: value})])
+        table.add("", system, [*cells, f"{rows.size:,}"])
+    if data is None:
+        name, title = "table-3", "Answers that cite within a sentence: recall and precision (%)"
+        reading = (
+            "as Tables 3, 4 and 6 of the ALiiCE paper: answers with a citation between the words of a sentence. ALCE: "
+            "its profile aliice, in which only sentences with citations count, and all lines and marks are read"
+        )
+    else:
+        name, title = "figure-4", "All answers: recall and precision (%)"
+        reading = "as Figure 4 of the ALiiCE paper: all answers; ALCE by its profile aliice"
+    headings = ("Model", "Rec.", "Prec.", "Rec.", "Prec.", "answers")
+    groups = (ColumnGroup("ALiiCE", 2), ColumnGroup("ALCE", 2), ColumnGroup("", 1))
+    return around.lines(name, title, headings, table, [Note("reading", reading)], groups)
 
 
 TABLES = Analysis(
