@@ -6,9 +6,9 @@ A claim without citations has one line too. The verdicts on all claims are asked
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from metaeval.citation.data_model import (
     NO_TEXT,
@@ -120,17 +120,13 @@ class ClaimQuestion:
         return premise(cited, untitled), self.claim
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The verdicts on one claim; None where no verdict was needed.
+Verdicts: TypeAlias = tuple[Verdict | None, ...]
 
-    joint: on all cited passages together. alone: on each cited passage by itself. rest: on all other cited passages
-    together, without that one. alone and rest have one entry per cited passage, in the order of the marks.
-    """
-
-    joint: Verdict | None
-    alone: tuple[Verdict | None, ...]
-    rest: tuple[Verdict | None, ...]
+Judgement: TypeAlias = tuple[Verdict | None, Verdicts, Verdicts]
+"""The verdicts on one claim, None where none was needed: on all cited passages together (joint), on each cited passage
+by itself (alone), and on all others together without that one (rest); the last two by passage, in the order of the
+marks.
+"""
 
 
 def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitled = "text only") -> list[Judgement]:
@@ -158,11 +154,11 @@ def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitl
             rest[-1].append(question.pair(others, untitled) if is_needed else None)
     known |= verdicts_on((pair for pairs in rest for pair in pairs if pair not in known), entails)
 
-    def verdicts(pairs: Sequence[NliPair | None]) -> tuple[Verdict | None, ...]:
+    def found(pairs: Sequence[NliPair | None]) -> Verdicts:
         return tuple(None if pair is None else known[pair] for pair in pairs)
 
     rows = zip(joint, alone, rest, strict=True)
-    return [Judgement(verdicts([pair])[0], verdicts(few), verdicts(others)) for pair, few, others in rows]
+    return [(found([pair])[0], found(few), found(others)) for pair, few, others in rows]
 
 
 def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
@@ -365,55 +361,50 @@ def judged_lines(
     lines: list[CitationLine] = []
     for answer, statements in zip(answers, stated, strict=True):
         for statement in statements:
-            lines.extend(_lines(answer, statement, next(judged), reason_on_all))
+            claim, (joint, alone, rest) = statement.claim, next(judged)
+            # Without a cited passage the recall of a claim is 0; without a decision it has none.
+            recall = 0 if joint is None else None if joint.entailed is None else int(joint.entailed)
+            line = CitationLine(
+                **answer_cells(answer),
+                sentence=claim.sentence,
+                claim_number=statement.number,
+                claim=claim.text,
+                made_by=claim.made_by,
+                sentence_start=claim.start,
+                sentence_end=claim.end,
+                joint=None if joint is None else joint.entailed,
+                score=None if joint is None else joint.score,
+                recall=recall if statement.counts else None,
+            )
+            if not statement.cited and statement.number is not None:
+                lines.append(replace(line, state="uncited"))
+            why = _reason(joint) if reason_on_all and statement.counts else ""
+            verdicts = iter(zip(alone, rest, strict=True))
+            for citation in statement.cited:
+                by_itself, others = next(verdicts) if citation.state == "judged" else (None, None)
+                precision, reason = (statement.failing if citation.state == "fails" else None), ""
+                if citation.state == "judged" and joint is not None:
+                    precision, reason = mark_precision(joint, by_itself, others, len(statement.places))
+                of_mark = replace(
+                    line,
+                    citation=citation.mark.number,
+                    start=citation.mark.start,
+                    end=citation.mark.end,
+                    alone=None if by_itself is None else by_itself.entailed,
+                    rest=None if others is None else others.entailed,
+                    precision=precision,
+                    state="unjudged" if reason else citation.state,
+                    problem=citation.problem,
+                    reason=reason or why,
+                    cut=any(verdict is not None and verdict.cut for verdict in (joint, by_itself, others)),
+                )
+                lines.append(of_mark)
         read = [citation.mark for statement in statements for citation in statement.cited]
         for mark in unread(find_marks(answer.text, first=answer.first), read):
             problem = find_place(mark.number, len(answer.passages))[1]
             line = CitationLine(**answer_cells(answer), citation=mark.number, start=mark.start, end=mark.end)
             lines.append(replace(line, state="not read", problem=problem))
     return lines
-
-
-def _lines(
-    answer: Answer, statement: CitedStatement, judgement: Judgement, reason_on_all: bool
-) -> Iterator[CitationLine]:
-    claim, joint = statement.claim, judgement.joint
-    # Without a cited passage the recall of a claim is 0; without a decision it has none.
-    recall = 0 if joint is None else None if joint.entailed is None else int(joint.entailed)
-    line = CitationLine(
-        **answer_cells(answer),
-        sentence=claim.sentence,
-        claim_number=statement.number,
-        claim=claim.text,
-        made_by=claim.made_by,
-        sentence_start=claim.start,
-        sentence_end=claim.end,
-        joint=None if joint is None else joint.entailed,
-        score=None if joint is None else joint.score,
-        recall=recall if statement.counts else None,
-    )
-    if not statement.cited and statement.number is not None:
-        yield replace(line, state="uncited")
-    why = _reason(joint) if reason_on_all and statement.counts else ""
-    verdicts = iter(zip(judgement.alone, judgement.rest, strict=True))
-    for citation in statement.cited:
-        alone, rest = next(verdicts) if citation.state == "judged" else (None, None)
-        precision, reason = (statement.failing if citation.state == "fails" else None), ""
-        if citation.state == "judged" and joint is not None:
-            precision, reason = mark_precision(joint, alone, rest, len(statement.places))
-        yield replace(
-            line,
-            citation=citation.mark.number,
-            start=citation.mark.start,
-            end=citation.mark.end,
-            alone=None if alone is None else alone.entailed,
-            rest=None if rest is None else rest.entailed,
-            precision=precision,
-            state="unjudged" if reason else citation.state,
-            problem=citation.problem,
-            reason=reason or why,
-            cut=any(verdict is not None and verdict.cut for verdict in (joint, alone, rest)),
-        )
 
 
 def mark_precision(joint: Verdict, alone: Verdict | None, rest: Verdict | None, cited: int) -> tuple[int | None, str]:

@@ -56,14 +56,13 @@ class ClaimQuestions:
         def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
             return [Verdict(says(self.items[pair])) for pair in pairs]
 
-        (judgement,) = judge([self.question], entails, untitled)
-        if judgement.joint is None:
+        ((joint, alone, rest),) = judge([self.question], entails, untitled)
+        if joint is None:
             return 0.0
         if measure == "recall":
-            return None if judgement.joint.entailed is None else float(judgement.joint.entailed)
+            return None if joint.entailed is None else float(joint.entailed)
         many = len(self.question.cited)
-        marks = zip(judgement.alone, judgement.rest, strict=True)
-        precisions = [mark_precision(judgement.joint, alone, rest, many)[0] for alone, rest in marks]
+        precisions = [mark_precision(joint, *both, many)[0] for both in zip(alone, rest, strict=True)]
         known = [precision for precision in precisions if precision is not None]
         return None if len(known) < many else sum(known) / (many + self.failing)
 

@@ -151,7 +151,7 @@ def test_the_command_line_gives_each_system_its_mauve(folder, tmp_path):
     file.write_text(json.dumps(items), encoding="utf-8")
 
     found = metaeval.cite(
-        "alce", file, "overlap", measures="mauve", mauve_model=folder, results=tmp_path, interval={"resamples": 20}
+        "alce", file, nli="overlap", measures="mauve", mauve_model=folder, results=tmp_path, interval={"resamples": 20}
     )
 
     (value,) = [row["value"] for row in found.estimates if row["measure"] == "mauve"]

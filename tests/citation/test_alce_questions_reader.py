@@ -210,7 +210,7 @@ def test_the_command_line_reads_answers_with_a_model_of_ones_own(tmp_path, monke
     Path("answers.json").write_text(json.dumps(items), encoding="utf-8")
 
     found = metaeval.cite(
-        "alce", "answers.json", "overlap", measures=("qa_em", "qa_f1"), reader="reader", results=tmp_path
+        "alce", "answers.json", nli="overlap", measures=("qa_em", "qa_f1"), reader="reader", results=tmp_path
     )
 
     # The reader's first golden answer is the short answer asked for.

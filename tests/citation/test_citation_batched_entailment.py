@@ -33,11 +33,10 @@ def test_three_calls_for_all_questions_and_only_what_the_rule_looks_at():
         ["one", "three"],  # alone, of the question with several; "two" is known
         ["one\ntwo"],  # the rest, for "three" alone, which does not entail
     ]
-    assert first.joint == YES
-    assert first.alone == (YES, YES, NO)
-    assert first.rest == (None, None, NO)
-    assert (second.joint, second.alone, second.rest) == (YES, (None,), (None,))
-    assert (third.joint, third.alone, third.rest) == (None, (), ())
+    # All together, each alone, and the others without each.
+    assert first == (YES, (YES, YES, NO), (None, None, NO))
+    assert second == (YES, (None,), (None,))
+    assert third == (None, (), ())
 
 
 def test_a_question_that_is_not_jointly_entailed_is_asked_once():

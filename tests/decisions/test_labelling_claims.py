@@ -50,7 +50,7 @@ def labels_by_overlap(items, threshold):
 def test_with_every_question_answered_the_values_are_the_pipelines_own(tmp_path, pipeline, threshold):
     answers = write_answers(tmp_path / "answers.jsonl", 40)
     cited = metaeval.cite(pipeline, answers, nli="overlap", threshold=threshold, results=tmp_path)
-    row = {one["measure"]: one["value"] for one in cited["citation-scores"].records}
+    row = {one["measure"]: one["value"] for one in cited["citation-scores"]}
     items = items_of(answers, pipeline=pipeline)
     found = metaeval.estimate(
         answers, labels_by_overlap(items, threshold), pipeline=pipeline, results=tmp_path / "results"
