@@ -39,7 +39,7 @@ class Measurement(NamedTuple):
 
     name: pipeline:measure:judge. fields: of its signature. tested: whether significance tests compare it: F1,
     entailment, strict AttrScore, CiteEval-Auto, a pipeline's only measure, or a score of another tool. ledger: counts
-    of what the judge read. assumed: text on what the bounds of its values assume.
+    of what the judge read.
     """
 
     name: str
@@ -47,7 +47,6 @@ class Measurement(NamedTuple):
     values: Values
     tested: bool
     ledger: Ledger | None = None
-    assumed: str = ""
 
 
 def measurements(
@@ -55,15 +54,12 @@ def measurements(
     fields: Mapping[str, object],
     values: Mapping[str, Values],
     backend: Backend | None = None,
-    assumed: str = "",
 ) -> list[Measurement]:
     """Return a measurement of each measure in `values`, by a backend if there is one. fields: those that all share."""
     suffix, signed, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
     tested = {"f1", "entailment", "strict", "auto"} if len(values) > 1 else {*values}
     return [
-        Measurement(
-            f"{pipeline}:{name}{suffix}", {**fields, "measure": name, **signed}, each, name in tested, ledger, assumed
-        )
+        Measurement(f"{pipeline}:{name}{suffix}", {**fields, "measure": name, **signed}, each, name in tested, ledger)
         for name, each in values.items()
     ]
 

@@ -46,8 +46,7 @@ from metaeval.citation.pipelines.meta.measured import (
 )
 from metaeval.citation.pipelines.meta.tables import meta_sheets
 from metaeval.citation.pipelines.metric_verdicts import Backend, Judges
-from metaeval.citation.pipelines.scifi import estimate_facts, fact_cutoff, one_fact_each
-from metaeval.citation.scifi.answer_measures import lost_citing
+from metaeval.citation.pipelines.scifi import estimate_facts, fact_cutoff
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import facts_signature, read_with_model, read_with_parser
@@ -336,10 +335,9 @@ class Comparison:
     ) -> list[Measurement]:
         """Return SCiFi's citation entailment with a backend. facts, fields: with those of their signature."""
         lines = fact_lines(facts, backend.entails, self.facts, backend.soft, self.splitter)
-        lost = sum(len(lost_citing(each, self.facts)) for each in facts)
         signed = {"pipeline": "scifi", "options": self.facts.signature, "splitter": self.splitter.name, **fields}
         values = {"entailment": fact_values(facts, lines, self.facts)}
-        return measurements("scifi", signed, values, backend, one_fact_each(lost) if lost else "")
+        return measurements("scifi", signed, values, backend)
 
     def _levels(self, measured: Sequence[Measurement]) -> tuple[Aligned, list[Level], list[tuple[str, str]]]:
         values = {each.name: each.values for each in measured}

@@ -17,8 +17,8 @@ from metaeval.citation.pipelines import provenance
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.display_text import count
 from metaeval.files import sha256_json
-from metaeval.report.result_tables import THREE, cell
-from metaeval.report.table import UNDEFINED, Note, Table, format_value, plain
+from metaeval.report.result_tables import cell
+from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluation import resampling_of
 from metaeval.stats.estimate import Estimate
 
@@ -34,11 +34,15 @@ _JUDGED: Mapping[str, CiteEvalMeasure] = {
 }
 _CORRELATIONS = ("pearson", "spearman", "kendall")
 _COUNTS = ("valued", "no_value", "missing", "valued_in_part", "sentences_outside_statements")
+_MEANS = ("mean", "mean_least", "mean_most")
 _READINGS = {
     "responses/systems": "means; tau: Kendall's tau-b of a measure's means with people's of the same responses; its "
     "interval is of percentiles, since rankings change in steps, and no p-value is made of few systems",
+    "responses/could-be": "with every missing verdict against the measure, or for it; a sentence whose facts are "
+    "missing is taken to state one",
     "measures": "no value: the pipeline gives such a row none; missing: a verdict is; valued in part: the value of the "
-    "answer leaves out missing verdicts; outside: sentences of a pipeline that share no character with a statement",
+    "answer leaves out missing verdicts; outside: sentences of a pipeline that share no character with a statement; "
+    "mean: with its range over the ways in which missing verdicts may fall",
     "citebench-statistics": "cited, rated: statements with a citation, with a rating; rating: its mean over statements",
     "citebench": "as CiteEval publishes: the statements of all responses together; one without a value takes its "
     "response's, on each side by itself; a response is the mean over its statements, 1 without any; cited: the values "
@@ -99,7 +103,7 @@ def meta_sheets(meta: Compared) -> list[Table]:
     ]
     add("annotators", "Agreement between annotators (Krippendorff's alpha)", alphas, ("what", "alpha", "units"))
     block = "{of} rated {level}"
-    add("measures", "What the pipelines give a value to", _measures(meta), ("measure", *_COUNTS), block)
+    add("measures", "What the pipelines give a value to", _measures(meta), ("measure", *_COUNTS, *_MEANS), block)
     return tables
 
 
@@ -140,25 +144,9 @@ def _provenance(meta: Compared) -> provenance.Provenance:
             Note("rules", rules),
             provenance.verdicts(backends, "scores as they are", "supported from {} on ({})"),
             provenance.truncation(backends),
-            Note("could be", "", could_be(meta)),
             provenance.uncertainty(meta.config.interval),
         ),
     )
-
-
-def could_be(meta: Compared) -> tuple[tuple[str, str], ...]:
-    """Return (measure, text) for each measure that lacks verdicts: its mean over responses, and its possible range."""
-    items = []
-    for level, each in product(meta.levels, meta.measured):
-        open_ = level.values[each.name]["reason"].notna().sum() if each.name in level.values else 0
-        if open_ and level.unit == "responses":
-            mean, least, most = (format_value(value, THREE) for value in level.mean_ends(each.name))
-            ends = f"with every missing verdict against it or for it {least} to {most}"
-            ends += f", {each.assumed}" if each.assumed else ""
-            ends = "its range is not known" if least == UNDEFINED else ends
-            of = f"({open_:,} of {len(level.ratings.rows):,} responses)"
-            items.append((plain(each.name), f"mean {mean}; {ends} {of}"))
-    return tuple(items)
 
 
 def _measures(meta: Compared) -> Rows:
@@ -169,7 +157,7 @@ def _measures(meta: Compared) -> Rows:
             numbers = (valued, ~valued & ~lacking, ~valued & lacking, valued & lacking)
             outside = meta.aligned[name][1] if name in meta.aligned else 0
             counts = dict(zip(_COUNTS, [*(int(each.sum()) for each in numbers), outside], strict=True))
-            means = dict(zip(("mean", "mean_least", "mean_most"), map(known, level.mean_ends(name)), strict=True))
+            means = dict(zip(_MEANS, map(known, level.mean_ends(name)), strict=True))
             yield {"level": level.unit, "measure": name, "of": len(found), **counts, **means}
 
 
