@@ -27,7 +27,7 @@ from metaeval.runs.prepared_run import prepare_ratings
 from metaeval.runs.score_columns import published_columns, score_column, with_unique_name
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.score_files import ScoreFile, scores_of
-from metaeval.user_tables import table_of
+from metaeval.tables import table_of
 
 _log = logging.getLogger("metaeval")
 

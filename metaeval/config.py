@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from metaeval.column_roles import RATINGS, SCORES, read_columns
 from metaeval.config_files import Form, apply_override, file_entries, override_key, read_experiment, spelled
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pair_table import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
 from metaeval.declared import Flag, Model, kinds_of, validated
 from metaeval.errors import UserError, as_value_error
+from metaeval.headings import RATINGS, SCORES, read_columns
 from metaeval.registry import with_places
 from metaeval.setting_types import MetricNames, Names, OptionText, metric_names
 

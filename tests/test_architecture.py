@@ -13,10 +13,8 @@ PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 READS = "errors files parsing display_text"
-TABLES = "user_tables cell_tables column_roles table_settings"
-SETTINGS = (
-    f"column_arrays display_text registry declared setting_types config config_files yaml_variants {READS} {TABLES}"
-)
+TABLES = "tables cells headings sheets"
+SETTINGS = f"display_text registry declared setting_types config config_files yaml_variants {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
 # What each room may import of ours; "metaeval." is left out. A module belongs to the longest room that it starts with.
@@ -26,21 +24,19 @@ ROOMS = {
     "sqlite_store": "errors files",
     "files": "errors display_text",
     "parsing": "errors files display_text",
-    "column_arrays": "",
-    "column_roles": "errors",
-    "table_settings": "",
-    "cell_tables": "column_arrays table_settings errors",
+    "headings": "errors",
+    "cells": "parsing",
     "csv_encodings": READS,
-    "xlsx_files": f"cell_tables display_text {READS}",
-    "user_tables": f"column_arrays display_text cell_tables table_settings csv_encodings xlsx_files {READS}",
+    "sheets": READS,
+    "tables": f"cells csv_encodings headings sheets {READS}",
     "declared": "errors files",
     "signature": "",
     "llm": f"llm sqlite_store {READS}",
     "registry": "errors files",
     "stats": "stats",
     "protocols": "protocols stats",
-    "corpus": f"corpus column_arrays display_text {READS} {TABLES}",
-    "scoring": f"scoring column_arrays corpus sqlite_store display_text {READS} {TABLES}",
+    "corpus": f"corpus display_text {READS} {TABLES}",
+    "scoring": f"scoring corpus sqlite_store display_text {READS} {TABLES}",
     "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences corpus.languages llm errors parsing",
     "report": f"report stats.ranking stats.arrays stats.estimate display_text {READS}",
     "config_files": f"registry {READS}",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, canonical_json, declare, inputs_protected, sha256_file, sha256_json, write_text
 from metaeval.parsing import read_text
-from metaeval.xlsx_files import write_sheet
+from metaeval.sheets import write_table
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -83,7 +83,7 @@ def test_a_disk_that_is_full_while_a_sheet_is_saved_is_the_same_sentence(tmp_pat
     monkeypatch.setattr(openpyxl.Workbook, "save", full)
 
     with pytest.raises(UserError, match=r"Cannot write .*sheet\.xlsx: No space left on device\. .* free space"):
-        write_sheet(path, ["a"], [["1"]], {})
+        write_table(path, ["a"], [["1"]], {})
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["sheet.xlsx"]
 

@@ -21,8 +21,8 @@ from metaeval.config import RunConfig
 from metaeval.config_files import refuse_repeated
 from metaeval.declared import Flag, flag_of, is_typed, kinds_of, option_of
 from metaeval.errors import RequestsWritten, UserError
+from metaeval.headings import reading_tables
 from metaeval.setting_types import MetricNames
-from metaeval.table_settings import reading_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from math import inf
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metaeval.api import results_of
-from metaeval.cell_tables import TypedTable, is_blank
-from metaeval.column_arrays import Cells, interleaved, numerals
+from metaeval.cells import Cells, cells_of, objects, plain_numbers
 from metaeval.config import load_run
+from metaeval.corpus.ratings import interleaved, numerals
 from metaeval.declared import typed
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown
 from metaeval.runs.prepared_run import prepare_ratings, ratings_in
 from metaeval.runs.run import evaluate_columns
 from metaeval.runs.score_columns import array_column
-from metaeval.user_tables import headings_of
+from metaeval.tables import headings_of, of_columns
 
 if TYPE_CHECKING:
     from metaeval.report.notebook import Results
@@ -52,22 +52,23 @@ def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: An
     for (name, _), values in zip(inputs, columns, strict=True):
         if len(values) != n:
             raise UserError(f"{name} has {count(len(values), 'value')} and labels {n:,}: both need one per row.")
-    ids = np.strings.zfill(np.arange(n).astype(np.dtypes.StringDType()), len(str(n)))
+    ids = objects(str(row).zfill(len(str(n))) for row in range(n))
     if groups is None:
         _log.warning("Each row counts as a group of its own. Where rows share an article or a query, give groups=.")
-    numbers = {name: values.plain for (name, _), values in zip(scored, columns[-len(scored) :], strict=True)}
+    numbers = {name: plain_numbers(values) for (name, _), values in zip(scored, columns[-len(scored) :], strict=True)}
     for (name, plain), values in zip(numbers.items(), columns[-len(scored) :], strict=True):
         _check_distinct(name, values)
         if (wrong := np.flatnonzero(np.isinf(plain))).size:
             content = shown(str(values[wrong[0]]), 40)
             raise UserError(f"{name} should be numbers, None where there is no score: row {wrong[0] + 1} is {content}.")
     _check_distinct("labels", columns[0])
-    cells = {"id": Cells(ids), "labels": columns[0], "groups": Cells(ids) if groups is None else columns[1]}
     if "metrics" in settings:
         raise UserError("The metrics of evaluate_arrays are the names in scores: leave metrics= out.")
+    cells = [ids, columns[0], ids if groups is None else columns[1]]
+    table = of_columns("arrays", ["id", "labels", "groups"], cells, range(1, n + 1), "row")
     config = load_run(None, {**settings, "metrics": tuple(numbers)})
     mapped = config.model_copy(update={"columns": {**config.columns, "gold": "labels", "group": "groups"}})
-    rated = prepare_ratings(config, ratings_in(TypedTable("arrays", cells), mapped))
+    rated = prepare_ratings(config, ratings_in(table, mapped))
     rows, keys, aligned = rated.ratings.columns.id.astype(np.int64), [f',"{key}":' for key in ids.tolist()], []
     for name, plain in numbers.items():
         content = f"{{{interleaved(keys, numerals(plain))[1:]}}}"  # as `sha256_json` writes scores by id
@@ -106,34 +107,30 @@ def _aligned(inputs: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 def _cells(name: str, values: Any) -> Cells:
     """Return an array, tensor, series or sequence as cells; `UserError` unless it is (n,)."""
-    kind: Any = getattr(values, "dtype", None)
-    plain = isinstance(kind, np.dtype) and kind in (np.float64, np.float32, np.int64, np.int32)
-    if plain and np.ndim(values) == 1 and not np.ma.isMaskedArray(values):
-        return Cells(np.asarray(values, f"{kind.kind}8"))
-    ways = [way for way in ("tolist", "to_list", "to_pylist") if hasattr(values, way)]
-    if not ways and hasattr(values, "__array__"):
-        values, ways = np.asarray(values), ["tolist"]
     shape = getattr(values, "shape", None)
+    if hasattr(values, "__array__") and not hasattr(values, "tolist"):
+        values = np.asarray(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":  # as objects, some would be whole numbers
         lost = np.ma.getmaskarray(values) | np.isnat(np.asarray(values))
         values = np.where(lost, "", np.asarray(values).astype(str))
-    ordered = isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping | Set)
-    listed = getattr(values, ways[0])() if ways else list(values) if ordered else [[]]
-    listed = listed if isinstance(listed, list) else [[]]
-    listed = [value.tolist() if hasattr(value, "tolist") else value for value in listed]
-    if any(isinstance(value, list | tuple | Mapping | Set) for value in listed):
+    try:
+        cells = objects([[]]) if isinstance(values, str | bytes | Mapping | Set) else cells_of(values)
+    except TypeError:  # it is no sequence
+        cells = objects([[]])
+    if cells.ndim > 1 or any(isinstance(cell, list | Mapping | Set) for cell in cells if cells.dtype == np.object_):
         seen = f"has shape {tuple(shape)}" if shape is not None else f"is {shown(values, 40)}"
         raise UserError(f"{name} should be an array or sequence with one value per row, (n,), and {seen}.")
-    return Cells.of([None if is_blank(value) else value for value in listed])
+    return cells
 
 
 def _check_distinct(name: str, values: Cells) -> None:
     """Raise `UserError` for numbers that differ, and are equal as the floats that they become."""
-    if values.are_numbers and not (np.abs(values.plain) >= 2**53).any():
+    if values.dtype != np.object_ and not (np.abs(plain_numbers(values)) >= 2**53).any():
         return
-    exact = {int(each) if isinstance(each, str) and _LONG.fullmatch(each) else each for each in values} - {inf, -inf}
-    exact = {each for each in exact if isinstance(each, Number) and not isinstance(each, complex)}
-    if np.unique(Cells.of(list(exact)).plain).size < len(exact):
+    exact = {int(each) if isinstance(each, str) and _LONG.fullmatch(each) else each for each in values.tolist()}
+    exact = {each for each in exact - {inf, -inf} if isinstance(each, Number) and not isinstance(each, complex)}
+    exact = {each for each in exact if each == each}
+    if np.unique(plain_numbers(objects(exact))).size < len(exact):
         raise UserError(
             f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: give their ranks "
             "(scipy.stats.rankdata)."

@@ -5,17 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metaeval.cell_tables import TypedTable
-from metaeval.column_arrays import Coded
-from metaeval.column_roles import TEXTS
-from metaeval.corpus.ratings import Floats, RatingColumns, Rows, Votes
+from metaeval.cells import Cells, Floats, objects
+from metaeval.corpus.ratings import RatingColumns, Rows, coded
 from metaeval.display_text import count
 from metaeval.errors import shown
+from metaeval.headings import TEXTS
+from metaeval.tables import Table
 
 _log = logging.getLogger("metaeval")
 
@@ -23,7 +21,7 @@ _TEXTS = ("system", "subset", "text", "pair")
 
 
 def merge_annotators(
-    table: TypedTable, rows: RatingColumns, gold: Floats, scores: Mapping[str, Floats], roles: Mapping[str, str]
+    table: Table, rows: RatingColumns, gold: Floats, scores: Mapping[str, Floats], roles: Mapping[str, str]
 ) -> tuple[RatingColumns, dict[str, Floats]]:
     """Return one row for each item with the votes of its annotators, in table order, and the items' scores by heading.
 
@@ -32,34 +30,14 @@ def merge_annotators(
     filled from its other rows; further fields are those of the first row. Raises `UserError` where two rows of an item
     differ in what is filled so, and for a row without an annotator or a second row of an annotator on one item.
     """
-    ids, start, code = np.unique(rows.id, return_index=True, return_inverse=True)
-    order = np.argsort(start)  # of the items, by their first row
-    first, item = start[order], np.argsort(order)[code]
-    votes, names = _votes(table, rows, gold, roles["annotator"], item, first)
-    merged = replace(rows.take(first), votes=Votes.of(votes))
-    for role in (*_TEXTS, "group"):
-        if role in roles:
-            at = _filled_rows(table, roles[role], table.coded(roles[role]), item, first)
-            merged = replace(merged, **{role: getattr(rows, role)[at]})
-    for heading in TypedTable("", {name: table.cells[name] for name in rows.fields}).find(TEXTS, {}).values():
-        at = _filled_rows(table, heading, rows.fields[heading], item, first)
-        merged = replace(merged, fields={**merged.fields, heading: rows.fields[heading][at]})
-    known = {heading: score[_filled_rows(table, heading, score, item, first)] for heading, score in scores.items()}
-    _log.warning(
-        "%s: %s from %s, %s, %s blank.",
-        *(table.name, count(len(ids), "item"), count(len(rows), "row"), count(len(names), "annotator")),
-        count(int(np.isnan(gold).sum()), "rating"),
-    )
-    return merged, known
+    import pandas
 
-
-def _votes(
-    table: TypedTable, rows: RatingColumns, gold: Floats, heading: str, item: Rows, first: Rows
-) -> tuple[list[dict[str, float]], set[str]]:
-    """Return each item's votes by annotator (named in `heading`), and all their names. first: the items' first rows."""
+    item, _ = pandas.factorize(objects(rows.id))
+    first = np.unique(item, return_index=True)[1]
     votes = [dict(rows.votes[row]) for row in first.tolist()]
-    seen: dict[tuple[int, str], int] = {}
-    for row, (number, annotator) in enumerate(zip(item.tolist(), table.texts(heading), strict=True)):
+    heading, seen = roles["annotator"], dict[tuple[int, str], int]()
+    annotators = table.texts(heading)
+    for row, (number, annotator) in enumerate(zip(item.tolist(), annotators, strict=True)):
         if not annotator:
             raise table.row(row).wrong(heading, f"is blank: write who rated the item {shown(rows.id[row])}")
         before = seen.setdefault((number, annotator), row)
@@ -71,26 +49,38 @@ def _votes(
             raise table.row(row).wrong(heading, f"{why}: keep the column or this row")
         if not np.isnan(gold[row]):
             votes[number][annotator] = float(gold[row])
-    return votes, {annotator for _, annotator in seen}
+    merged = replace(rows.take(first), votes=objects(votes))
+    for role in (*_TEXTS, "group"):
+        if role in roles:
+            at = _filled_rows(table, roles[role], table.texts(roles[role]), item, first)
+            column = getattr(rows, role)[at]
+            merged = replace(merged, **{role: column if role == "text" else coded(column)})
+    for heading in replace(table, frame=table.frame[[*rows.fields]]).find(TEXTS, {}).values():
+        at = _filled_rows(table, heading, rows.fields[heading], item, first)
+        merged = replace(merged, fields={**merged.fields, heading: rows.fields[heading][at]})
+    known = {heading: score[_filled_rows(table, heading, score, item, first)] for heading, score in scores.items()}
+    _log.warning(
+        "%s: %s from %s, %s, %s blank.",
+        *(table.name, count(len(first), "item"), count(len(rows), "row"), count(len({*annotators}), "annotator")),
+        count(int(np.isnan(gold).sum()), "rating"),
+    )
+    return merged, known
 
 
-def _filled_rows(
-    table: TypedTable, heading: str, values: Coded[Any] | Floats, item: Rows, first: Rows
-) -> NDArray[np.intp]:
+def _filled_rows(table: Table, heading: str, values: Cells, item: Rows, first: Rows) -> Rows:
     """Return for each item, (n_items,), the first row whose cell is not blank; if all are blank, the first row.
 
-    values: the column `heading`, (n,). item: (n,) the number of each row's item. first: (n_items,) the items' first
-    rows. Raises `UserError` where two filled cells of an item differ.
+    values: the column `heading`, (n,) texts or numbers. item: (n,) the number of each row's item. first: (n_items,) the
+    items' first rows. Raises `UserError` where two filled cells of an item differ.
     """
-    codes = values.codes if isinstance(values, Coded) else values
-    blank = (np.asarray(values.names) == "")[values.codes] if isinstance(values, Coded) else np.isnan(values)
-    filled, at = np.flatnonzero(~blank), first.copy()
+    are_texts = values.dtype == np.object_
+    filled, at = np.flatnonzero(values != "" if are_texts else ~np.isnan(values)), first.copy()
     at[item[filled[::-1]]] = filled[::-1]  # of several rows the last one that is assigned stays: the first
-    differs = filled[codes[filled] != codes[at[item[filled]]]]
+    differs = filled[values[filled] != values[at[item[filled]]]]
     if differs.size:
         other, row = table.row(int(differs[0])), table.row(int(at[item[differs[0]]]))
         cell, before = (shown(place.text(heading), 60) for place in (other, row))
         metric = "; if the column is not a metric, list those that are: --set dataset_options.metrics=NAMES"
         why = f"is {cell}, but {row.where} has {before} for the same item: write the same in both rows, or leave one"
-        raise other.wrong(heading, f"{why} blank{'' if isinstance(values, Coded) else metric}")
+        raise other.wrong(heading, f"{why} blank{'' if are_texts else metric}")
     return at

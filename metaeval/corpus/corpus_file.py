@@ -36,7 +36,7 @@ from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statemen
 from metaeval.errors import Problem, UserError, shown, shown_with_hint
 from metaeval.files import write_text
 from metaeval.parsing import MalformedError, parse_json, read_text
-from metaeval.user_tables import TABLES
+from metaeval.tables import TABLES
 
 FORMAT = "metaeval-corpus/1"
 

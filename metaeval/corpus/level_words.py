@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metaeval.cell_tables import text_of
-from metaeval.column_arrays import number_in
+from metaeval.cells import number_in, text_of
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError, shown
 

@@ -6,20 +6,26 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, repeat
 from json.encoder import encode_basestring
 from math import isfinite
-from typing import Any, overload
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import to_json
 
-from metaeval.column_arrays import Coded, Texts, interleaved, numerals, row_blocks, text_array, values_of
+from metaeval.cells import Cells, Floats, objects
 from metaeval.corpus.model import SupportLevel
 from metaeval.display_text import count
 from metaeval.errors import UserError
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    from pandas import Categorical
+
 Rows = NDArray[np.intp]
+
+_BLOCK = 65_536  # rows of which JSON is made at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,68 +49,43 @@ class Rating:
     votes: Mapping[str, float] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Votes:
-    """The votes on n rows: row i has the entries starts[i] .. starts[i + 1] - 1 of `annotators` and `values`.
+def text_array(texts: Iterable[str]) -> Cells:
+    """Return texts as a compact array, (n,); as objects where a text has no UTF-8 form (half of a character)."""
+    cells = objects(texts)
+    try:
+        return cells.astype(np.dtypes.StringDType())
+    except UnicodeEncodeError:
+        return cells
 
-    starts: (n + 1,). votes[i] is a dict of the votes on row i, by annotator.
-    """
 
-    starts: NDArray[np.int64]
-    annotators: Coded[str]
-    values: Floats
+def coded(texts: Iterable[str]) -> Categorical:
+    """Return texts as categories in sorted order."""
+    import pandas
 
-    @classmethod
-    def of(cls, rows: Iterable[Mapping[str, float]]) -> Votes:
-        """Return the compressed votes. rows: the votes on each row, by annotator."""
-        listed = list(rows)
-        names = Coded.of(name for votes in listed for name in votes)
-        values = np.array([value for votes in listed for value in votes.values()], dtype=np.float64)
-        return cls(np.cumsum([0, *map(len, listed)]), names, values)
-
-    @classmethod
-    def of_columns(cls, columns: Mapping[str, Floats], n: int) -> Votes:
-        """Return the compressed votes. columns: by annotator, (n,) votes, NaN where there is none."""
-        matrix = np.column_stack([np.zeros((n, 0)), *columns.values()])
-        rows, places = np.nonzero(~np.isnan(matrix))
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-        return cls(starts, Coded(text_array(columns), places.astype(np.int32)), matrix[rows, places])
-
-    @property
-    def counts(self) -> NDArray[np.int64]:
-        """Return the number of votes on each row, (n,)."""
-        return np.diff(self.starts)
-
-    def __getitem__(self, row: int) -> dict[str, float]:
-        some = slice(*self.starts[row : row + 2].tolist())
-        return dict(zip(self.annotators[some].tolist(), self.values[some].tolist(), strict=True))
-
-    def mean(self, row: int) -> float:
-        """Return the mean of the votes on a row, which must have at least one."""
-        votes = self.values[slice(*self.starts[row : row + 2].tolist())].tolist()
-        return float(sum(votes) / len(votes))
-
-    def take(self, rows: Rows) -> Votes:
-        """Return the votes on the rows of these numbers, in this order."""
-        counts = self.counts[rows]
-        starts = np.concatenate([[0], np.cumsum(counts)])
-        places = np.repeat(self.starts[rows] - starts[:-1], counts) + np.arange(starts[-1])
-        return Votes(starts, self.annotators[places], self.values[places])
+    codes, names = pandas.factorize(objects(texts))
+    order = np.array(sorted(range(len(names)), key=names.tolist().__getitem__), dtype=np.intp)
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(order.size)
+    return pandas.Categorical.from_codes(ranks[codes], pandas.Index(names[order], dtype=object))
 
 
 @dataclass(frozen=True, eq=False)
 class RatingColumns(Sequence[Rating]):
-    """n ratings stored as columns, one for each field of `Rating`. fields: by name, None where a row has none."""
+    """n ratings stored as columns, one for each field of `Rating`.
 
-    id: Texts
-    group: Coded[str]
+    id, text: (n,) texts. group, system, subset, pair: (n,), of sorted categories that all occur in a row. fields: by
+    name, (n,) texts, None where a row has none. votes: (n,) votes by annotator, a mapping for each row.
+    """
+
+    id: Cells
+    group: Categorical
     gold: Floats
-    system: Coded[str]
-    subset: Coded[str]
-    text: Coded[str]
-    pair: Coded[str]
-    fields: Mapping[str, Coded[Any]]
-    votes: Votes
+    system: Categorical
+    subset: Categorical
+    text: Cells
+    pair: Categorical
+    fields: Mapping[str, Cells]
+    votes: Cells
 
     @classmethod
     def of(cls, rows: Iterable[Rating]) -> RatingColumns:
@@ -115,14 +96,14 @@ class RatingColumns(Sequence[Rating]):
         names = dict.fromkeys(name for row in listed for name in row.fields)
         return cls(
             id=text_array(row.id for row in listed),
-            group=Coded.of(row.group for row in listed),
+            group=coded(row.group for row in listed),
             gold=np.array([row.gold for row in listed], dtype=np.float64),
-            system=Coded.of(row.system for row in listed),
-            subset=Coded.of(row.subset for row in listed),
-            text=Coded.of(row.text for row in listed),
-            pair=Coded.of(row.pair for row in listed),
-            fields={name: Coded.of(row.fields.get(name) for row in listed) for name in names},
-            votes=Votes.of(row.votes for row in listed),
+            system=coded(row.system for row in listed),
+            subset=coded(row.subset for row in listed),
+            text=objects(row.text for row in listed),
+            pair=coded(row.pair for row in listed),
+            fields={name: objects(row.fields.get(name) for row in listed) for name in names},
+            votes=objects(row.votes for row in listed),
         )
 
     def __len__(self) -> int:
@@ -147,10 +128,10 @@ class RatingColumns(Sequence[Rating]):
 
     def take(self, rows: Rows) -> RatingColumns:
         """Return the rows of these numbers, in this order."""
-        system, subset, text, pair = (column[rows] for column in (self.system, self.subset, self.text, self.pair))
-        fields = {name: column[rows] for name, column in self.fields.items()}
-        group, votes = self.group[rows], self.votes.take(rows)
-        return RatingColumns(self.id[rows], group, self.gold[rows], system, subset, text, pair, fields, votes)
+        columns = {name: column[rows] for name, column in vars(self).items() if name in _COLUMNS}
+        for name in ("group", "system", "subset", "pair"):
+            columns[name] = columns[name].remove_unused_categories()
+        return RatingColumns(**columns, fields={name: column[rows] for name, column in self.fields.items()})
 
     @cached_property
     def order(self) -> Rows:
@@ -160,19 +141,18 @@ class RatingColumns(Sequence[Rating]):
     @cached_property
     def numbers(self) -> Mapping[str, int]:
         """Return the row number of each id."""
-        return {name: row for row, name in enumerate(values_of(self.id))}
+        return {name: row for row, name in enumerate(self.id.tolist())}
+
+
+_COLUMNS = ("id", "group", "gold", "system", "subset", "text", "pair", "votes")
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreColumn(Mapping[str, "float | None"]):
-    """The scores of a metric by rating id, stored as a column; None where one is missing.
-
-    score: (n,), NaN where it is missing. known: (n,), whether the mapping has the row's id.
-    """
+    """The scores of a metric by rating id, stored as a column; None where one is missing. score: (n,), NaN for None."""
 
     rows: RatingColumns
     score: Floats
-    known: NDArray[np.bool_]
 
     @classmethod
     def of(cls, rows: RatingColumns, scores: Mapping[str, float | None], where: str) -> ScoreColumn:
@@ -184,7 +164,7 @@ class ScoreColumn(Mapping[str, "float | None"]):
         """
         if isinstance(scores, ScoreColumn) and scores.rows is rows:
             return scores
-        score, known = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.bool_)
+        score = np.full(len(rows), np.nan)
         for rating_id, value in scores.items():
             if (row := rows.numbers.get(rating_id)) is None:
                 raise UserError(
@@ -194,21 +174,18 @@ class ScoreColumn(Mapping[str, "float | None"]):
                 raise UserError(
                     f"{where} has the score {value} for {rating_id!r}: a score must be finite, or None if missing."
                 )
-            known[row] = True
             score[row] = np.nan if value is None else value
-        return cls(rows, score, known)
+        return cls(rows, score)
 
     def __getitem__(self, rating_id: str) -> float | None:
-        row = self.rows.numbers[rating_id]
-        if not self.known[row]:
-            raise KeyError(rating_id)
-        return None if np.isnan(self.score[row]) else float(self.score[row])
+        score = float(self.score[self.rows.numbers[rating_id]])
+        return None if score != score else score
 
     def __iter__(self) -> Iterator[str]:
-        return values_of(self.rows.id[self.known])
+        return iter(self.rows.id.tolist())
 
     def __len__(self) -> int:
-        return int(np.count_nonzero(self.known))
+        return len(self.rows)
 
     @property
     def fingerprint(self) -> str:
@@ -276,8 +253,8 @@ class Ratings:
         Scores and votes are not hashed.
         """
         rows = self.columns
-        group, system = rows.group.mapped(encode_basestring), rows.system.mapped(encode_basestring)
-        pair = rows.pair.mapped(lambda name: name and f",{encode_basestring(name)}")
+        group, system, pair = map(json_texts, (rows.group, rows.system, rows.pair))
+        pair = np.where(pair == '""', "", "," + pair)
         parts = (
             interleaved(
                 *(",[", map(encode_basestring, rows.id[some].tolist()), ",", group[some].tolist(), ","),
@@ -297,6 +274,34 @@ class Ratings:
         return {} if len(count_by_value) > most else {f"{gold:g}": count for gold, count in count_by_value.items()}
 
 
+def row_blocks(rows: Rows) -> list[Rows]:
+    """Return an array of row numbers cut into arrays of which JSON is made at a time."""
+    return [rows[at : at + _BLOCK] for at in range(0, rows.size, _BLOCK)]
+
+
+def json_texts(texts: Categorical) -> Cells:
+    """Return the JSON of each text, (n,)."""
+    return objects(map(encode_basestring, texts.categories))[texts.codes]
+
+
+def numerals(numbers: Floats) -> list[str]:
+    """Return the text of each number in JSON, exponents as Python writes them; NaN is null."""
+    texts = to_json(numbers.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
+    size = np.abs(numbers)
+    for row in np.flatnonzero((size > 0) & ((size < 1e-4) | (size >= 1e16))).tolist():  # exponents look different
+        texts[row] = repr(float(numbers[row]))
+    return texts
+
+
+def interleaved(*parts: str | Iterable[str]) -> str:
+    """Return all rows as one text, without separators. A row is its parts in their order.
+
+    A part is a text that all rows share, or a column of texts, (n,).
+    """
+    columns = (repeat(part) if isinstance(part, str) else part for part in parts)
+    return "".join(chain.from_iterable(zip(*columns, strict=False)))
+
+
 def _sha256(brackets: str, parts: Iterable[str]) -> str:
     """Return the SHA-256 of a canonical JSON text that is given in parts, without building the text.
 
@@ -313,16 +318,13 @@ def _sha256(brackets: str, parts: Iterable[str]) -> str:
 
 def _check_rows(rows: RatingColumns, where: str) -> None:
     """Raise `UserError` for the first invalid row, as described at `Ratings`. where: source, for messages."""
-    ids, order, n = rows.id, rows.order, len(rows)
-    empty = (np.asarray(rows.group.names) == "")[rows.group.codes]
-    again = np.zeros(n, dtype=np.bool_)
+    ids, order, again = rows.id, rows.order, np.zeros(len(rows), dtype=np.bool_)
     again[order[1:]] = ids[order[1:]] == ids[order[:-1]]
-    endless = np.repeat(np.arange(n), rows.votes.counts)[~np.isfinite(rows.votes.values)]
-    pairs, first = rows.pair.codes, np.full(len(rows.pair.names), -1, dtype=np.int64)
+    endless = np.array([bool(votes) and not all(map(isfinite, votes.values())) for votes in rows.votes], dtype=np.bool_)
+    pairs, first = rows.pair.codes, np.full(len(rows.pair.categories), -1, dtype=np.int64)
     first[pairs[::-1]] = rows.group.codes[::-1]
-    elsewhere = (first[pairs] != rows.group.codes) & (np.asarray(rows.pair.names) != "")[pairs]
-    unsound = empty | (ids == "") | again | ~np.isfinite(rows.gold) | elsewhere
-    unsound[endless] = True
+    elsewhere = (first[pairs] != rows.group.codes) & (rows.pair != "")
+    unsound = (rows.group == "") | (ids == "") | again | ~np.isfinite(rows.gold) | elsewhere | endless
     if not unsound.any():
         return
     row = int(np.argmax(unsound))
@@ -336,9 +338,9 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
         )
     if not isfinite(rows.gold[row]):
         raise UserError(f"{where}: rating {rating_id!r} has gold {rows.gold[row]}; allowed: a finite number.")
-    if row in endless:
+    if endless[row]:
         raise UserError(
             f"{where}: rating {rating_id!r} has a vote that is not a finite number: correct it, or leave it out."
         )
-    other = rows.group.names[first[pairs[row]]]
+    other = rows.group.categories[first[pairs[row]]]
     raise UserError(f"{where}: pair {rows.pair[row]!r} is in groups {other!r} and {group!r}; a pair must be in one.")

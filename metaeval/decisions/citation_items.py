@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cell_tables import TypedTable, is_finite, warn_of_swap
+from metaeval.cells import is_finite
 from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.citation_table import premise
 from metaeval.citation.data_model import Answer, group_of, writable
@@ -32,7 +32,6 @@ from metaeval.citation.readers.formats.numbered_contexts import vectara_rows
 from metaeval.citation.stated_answers import TITLES
 from metaeval.citation.support.citation_judging import support_statements
 from metaeval.citation.support.level_readings import FIELD
-from metaeval.column_roles import LABELS, RATINGS
 from metaeval.corpus.corpus_file import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
@@ -40,9 +39,10 @@ from metaeval.decisions.claim_questions import Claims, claims_of
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import sha256_json
+from metaeval.headings import LABELS, RATINGS
 from metaeval.parsing import json_objects
 from metaeval.stats.arrays import Floats, Ints, codes_of
-from metaeval.user_tables import TABLES, group_cure, read_table, table_of
+from metaeval.tables import TABLES, Table, read_table, table_of, warn_of_swap
 
 _log = logging.getLogger("metaeval")
 _WORD = re.compile(r"[^\W\d_]")
@@ -89,7 +89,7 @@ class CitationItems:
     notes: tuple[str, ...] = ()
     claims: Claims | None = None
     unread: Mapping[str, UserError] = field(default_factory=dict)
-    table: TypedTable | None = field(default=None, repr=False, compare=False)
+    table: Table | None = field(default=None, repr=False, compare=False)
     unnamed: int = 0
 
     def __post_init__(self) -> None:
@@ -176,7 +176,7 @@ def items_of(
 ) -> CitationItems:
     """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
 
-    mapping: the heading of each role (see `metaeval.column_roles`) that has an unusual one. pipeline: alce or aliice,
+    mapping: the heading of each role (see `metaeval.headings`) that has an unusual one. pipeline: alce or aliice,
     whose questions become the items; empty: the items are citations. sources: file or folder with texts of cited
     sources. Raises `UserError` for another input, for duplicate ids, for a pipeline where the input holds no answers,
     and for sources where the input has citations.
@@ -346,7 +346,7 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
 
 
 def _of_table(
-    table: TypedTable, name: str, mapping: Mapping[str, str], sources: Path | None
+    table: Table, name: str, mapping: Mapping[str, str], sources: Path | None
 ) -> CitationItems | tuple[Sequence[Answer], str]:
     """Return the rows of a table as items; if the table has no statements, (answers with marks and passages, name)."""
     if not mapping and vectara_rows(table):
@@ -379,13 +379,13 @@ def _of_table(
     if not columns.group and len(rows) > 1:
         likely = [*table.like(RATINGS["group"]), *(heading for heading in table.headings if heading not in scores)]
         others = taken.union(mapping.values(), *(table.like(headings) for headings in LABELS.values()))
-        cure = group_cure(table, [heading for heading in dict.fromkeys(likely) if heading not in others])
+        cure = table.group_cure(heading for heading in dict.fromkeys(likely) if heading not in others)
         _log.warning("%s has no column 'group': each row counts as independent of the others. %s", table.name, cure)
     notes = (f"read as a table with {', '.join(used)}",)
     return CitationItems(name, tuple(rows), scores, (), notes, None, unread, table, unnamed=unnamed)
 
 
-def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:
+def _number_columns(table: Table, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:
     """Return, by heading, the scores in columns of numbers, and the errors of such columns that have another cell too.
 
     taken: headings to leave out. A blank cell has the score None; columns of blanks and of texts are left out.
@@ -396,10 +396,10 @@ def _number_columns(table: TypedTable, taken: set[str]) -> tuple[dict[str, list[
         if heading in taken:
             continue
         try:
-            cells = table.of_numbers([heading], is_finite).cells[heading]
+            checked = table.checked([heading], is_finite)
         except UserError as error:
             unread[heading] = error
             continue
-        if table.is_numbers(heading) or (cells is not table.cells[heading] and not cells.blank.all()):
-            scores[heading] = [None if cell is None else float(cell) for cell in cells]
+        if checked.is_numbers(heading):
+            scores[heading] = [None if cell != cell else cell for cell in checked.plain(heading).tolist()]
     return scores, unread

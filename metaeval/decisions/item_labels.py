@@ -12,9 +12,7 @@ from unicodedata import category
 
 import numpy as np
 
-from metaeval.cell_tables import Row, TypedTable, is_missing, name_column
-from metaeval.column_arrays import number_in
-from metaeval.column_roles import LABELS, mapped
+from metaeval.cells import is_missing, number_in
 from metaeval.corpus.level_words import NAME_WORDS, WORDS, own_words, plain_word
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, Item
@@ -22,10 +20,11 @@ from metaeval.decisions.label_forms import SUPPORT, LabelQuestion
 from metaeval.display_text import count
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
+from metaeval.headings import LABELS, mapped
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample
-from metaeval.user_tables import any_table
+from metaeval.tables import Row, Table, any_table, name_column
 
 _log = logging.getLogger("metaeval")
 
@@ -94,7 +93,7 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
     return _read(any_table(labels, "the labels"), items, mapping or {})
 
 
-def _level_heading(table: TypedTable, mapping: Mapping[str, str]) -> str | None:
+def _level_heading(table: Table, mapping: Mapping[str, str]) -> str | None:
     """Return the heading of the column of levels in a table of items; None where no heading says that it is."""
     return mapped(LABELS, mapping).get("level") or next(iter(table.like(LABELS["level"])), None)
 
@@ -131,7 +130,7 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
     return label_sets
 
 
-def _read(table: TypedTable, items: CitationItems, mapping: Mapping[str, str]) -> ItemLabels:
+def _read(table: Table, items: CitationItems, mapping: Mapping[str, str]) -> ItemLabels:
     roles = mapped(LABELS, mapping)
     if "id" in table.headings and roles.get("id") not in table.headings:
         roles.pop("id", None)  # the mapping is about the items: a sheet that was drawn from them has an id column
@@ -220,7 +219,7 @@ def _warn_of_two_levels(name: str, items: CitationItems, levels: Mapping[str, Ma
         )
 
 
-def _check_header(table: TypedTable) -> None:
+def _check_header(table: Table) -> None:
     usual = {name for names in LABELS.values() for name in names}
     cells = [
         str(value).strip().casefold().replace(" ", "_") for value in table.rows[0].cells.values() if value is not None
@@ -244,7 +243,7 @@ def _probability(row: Row, heading: str) -> float:
     return chance
 
 
-def _scale(table: TypedTable, heading: str, user_words: Mapping[str, SupportLevel]) -> dict[str, SupportLevel]:
+def _scale(table: Table, heading: str, user_words: Mapping[str, SupportLevel]) -> dict[str, SupportLevel]:
     """Return the level of each text in the column of levels that is not blank or missing (NaN).
 
     Raises `UserError` where words and numbers are mixed, since 1 would be ambiguous.

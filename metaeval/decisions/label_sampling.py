@@ -17,9 +17,9 @@ from metaeval.errors import UserError, unknown
 from metaeval.explorer import explorer_page
 from metaeval.files import write_text
 from metaeval.runs.loaded_metrics import MetricProgress
+from metaeval.sheets import WRITTEN, write_table
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import draw_in_proportion, draw_simple, draw_stratified
-from metaeval.user_tables import WRITTEN, write_table
 
 Design = Literal["random", "stratified", "uncertain"]
 

@@ -14,9 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metaeval.cell_tables import TypedTable
-from metaeval.column_arrays import NO_CELLS
-from metaeval.column_roles import TEXTS
 from metaeval.config import RunConfig
 from metaeval.config_files import shown_settings
 from metaeval.corpus.chunks import Chunking
@@ -29,6 +26,7 @@ from metaeval.errors import UserError, unknown
 from metaeval.explorer import Numbering, explorer_page, sampled_ids
 from metaeval.explorer.job_folders import folders_of, report_below, run_entry
 from metaeval.explorer.shown_answers import is_citation_job, show_answers
+from metaeval.headings import TEXTS
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table
@@ -44,6 +42,7 @@ from metaeval.runs.verdict_cutoffs import find_cutoff
 from metaeval.scoring.block_plan import longest_first
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import context_of, settled_metric
+from metaeval.tables import table_of
 
 
 def evidence_reader(job: Job) -> Callable[[Pair], list[PlacedEvidence]]:
@@ -146,7 +145,7 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
     """
     headings = list(dict.fromkeys(name for row in rows for name in row.fields))
     mapped = {role: name for role, name in rated.config.columns.items() if role in TEXTS and name in headings}
-    roles = TypedTable(rated.name, dict.fromkeys(headings, NO_CELLS)).find(TEXTS, mapped)
+    roles = table_of(rated.name, [dict.fromkeys(headings)]).find(TEXTS, mapped) if headings else {}
     texts, statements, groups, systems, pools = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
     shown_rows: list[dict[str, Any]] = []
     for row in rows:

@@ -21,9 +21,9 @@ import numpy as np
 from pydantic import BaseModel
 
 from metaeval import registry
-from metaeval.column_arrays import interleaved, numerals, row_blocks
 from metaeval.config import RunConfig
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
+from metaeval.corpus.ratings import interleaved, json_texts, numerals, row_blocks
 from metaeval.declared import validated
 from metaeval.errors import UserError, unknown
 from metaeval.files import UNFINISHED, atomic_write, safe_name, sha256_file, sha256_json, write_text
@@ -306,7 +306,7 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
     else:
         head["job"] = {key: source.fields[key] for key in ("data", "unit")}
         ratings, order = source.ratings.columns, source.ratings.columns.order
-        group, system = ratings.group.mapped(encode_basestring), ratings.system.mapped(encode_basestring)
+        group, system = json_texts(ratings.group), json_texts(ratings.system)
     incomplete = np.any([np.isnan(column.score) for column in columns], axis=0)
     incomplete[[row for column in columns for row in column.cut]] = True
     with atomic_write(path) as file:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.cell_tables import TypedTable
 from metaeval.config import RunConfig
 from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
@@ -31,7 +30,7 @@ from metaeval.errors import UserError, unknown
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
 from metaeval.stats.arrays import codes_of
-from metaeval.user_tables import table_of
+from metaeval.tables import Table, table_of
 from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
 
@@ -200,7 +199,7 @@ def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
 def ratings_in(ratings: Any, config: RunConfig) -> Ratings:
     """Read a rated set from a table, a data frame or mappings, with the run's columns and options."""
     options = {**_own_columns(OWN_RATINGS, config), **config.dataset_options}
-    table = ratings if isinstance(ratings, TypedTable) else table_of("ratings", ratings)
+    table = ratings if isinstance(ratings, Table) else table_of("ratings", ratings)
     return ratings_of(table, check_options(OWN_RATINGS, options))
 
 
@@ -269,10 +268,11 @@ class RatedSet:
         The candidates of a pool are the texts of a pair, or without pairs those of a group.
         """
         ratings, rows, order = self.ratings, self.ratings.columns, self.ratings.columns.order
-        groups = rows.group.ranks[order]
+        groups = rows.group.codes[order].astype(np.int64)
         pools = groups
-        if rows.pair.n_used > rows.pair.has(""):
-            pools = np.unique(groups * len(rows.pair.names) + rows.pair.ranks[order], return_inverse=True)[1]
+        if rows.pair.categories.any():
+            pairs = rows.pair.codes[order]
+            pools = np.unique(groups * len(rows.pair.categories) + pairs, return_inverse=True)[1]
         return Frame(
             name=self.name,
             split=self.split,
@@ -282,7 +282,7 @@ class RatedSet:
             gold=rows.gold[order],
             group=groups,
             pool=pools,
-            system=rows.system.ranks[order] if not rows.system.has("") else None,
+            system=rows.system.codes[order].astype(np.int64) if rows.system.categories.all() else None,
             crossed=self.config.interval.cluster != "group",
             summary=results.Data(
                 name=self.name,
@@ -291,7 +291,7 @@ class RatedSet:
                 statements=len(rows),
                 documents=0,
                 citations=0,
-                groups=rows.group.n_used,
+                groups=len(rows.group.categories),
                 levels=ratings.level_counts(),
                 dropped=dict(ratings.dropped),
             ),
@@ -300,7 +300,7 @@ class RatedSet:
             judged=ratings.level_counts(),
             warnings=_language(rows.text),
             levels=ratings.levels,
-            systems=tuple(np.unique(np.asarray(rows.system.names)[rows.system.counts > 0]).tolist()),
+            systems=tuple(rows.system.categories),
         )
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.column_arrays import Coded
-from metaeval.column_roles import SCORES
+from metaeval.cells import objects
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
 from metaeval.corpus.units import PAGE, read_aggregation
 from metaeval.errors import UserError, unknown
 from metaeval.files import sha256_file, sha256_json
+from metaeval.headings import SCORES
 from metaeval.report.result import Ledger
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
@@ -54,7 +54,7 @@ class AlignedColumn:
     name: str
     kind: Literal["metric", "control"]
     score: NDArray[np.float64]
-    statuses: Sequence[Status]
+    statuses: Sequence[Status] | NDArray[np.object_]
     fields: Mapping[str, object]
     ledger: Ledger | None = None
     warnings: tuple[str, ...] = ()
@@ -287,7 +287,7 @@ def array_column(
     name: str, score: NDArray[np.float64], fields: Mapping[str, object], unscored: Status = Status.ABSENT
 ) -> AlignedColumn:
     """Return a metric's column from scores, (n,). unscored: why a row has none. fields: of its signature."""
-    statuses = Coded((Status.OK, unscored), np.isnan(score).astype(np.int8))
+    statuses = objects((Status.OK, unscored))[np.isnan(score).astype(np.int8)]
     return AlignedColumn(name, "metric", score, statuses, fields)
 
 

@@ -27,7 +27,7 @@ from metaeval.runs.prepared_run import Frame, Job, RatedSet, kind_of_data, prepa
 from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
 from metaeval.scoring.score_files import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
-from metaeval.user_tables import TABLES
+from metaeval.tables import TABLES
 from protocols.contract import Judgements, Measure, Resampling
 
 

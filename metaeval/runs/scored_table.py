@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from metaeval.cell_tables import Row, text_of, warn_of_swap
-from metaeval.column_roles import PAIRS, TEXTS, mapped
+from metaeval.cells import cell_list, text_of
 from metaeval.config import RunConfig
 from metaeval.corpus.loading import check_options
 from metaeval.errors import UserError, shown
+from metaeval.headings import PAIRS, TEXTS, mapped
 from metaeval.parsing import MalformedError
 from metaeval.runs.prepared_run import check_rated, find_dataset
 from metaeval.scoring.contract import TextPair
-from metaeval.user_tables import TABLES, cell_list, read_table, unzipped_ending
+from metaeval.tables import TABLES, Row, read_table, unzipped_ending, warn_of_swap
 
 
 def pair_table(config: RunConfig) -> dict[str, TextPair] | None:

@@ -20,24 +20,24 @@ import json
 import logging
 import reprlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from metaeval import cell_tables, column_roles, user_tables
+from metaeval.cells import is_finite, number_of
 from metaeval.errors import UserError
 from metaeval.files import atomic_write, write_text
-from metaeval.parsing import json_objects, parquet_library, parquet_rows, read_object
+from metaeval.headings import PAIR_FIELDS, RATINGS, READING, SCORES, mapped
+from metaeval.parsing import parquet_library, read_object
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.table_settings import skips_bad_cells
+from metaeval.tables import TABLES, Table, name_column, read_table
 
 SUFFIXES = (".parquet", ".jsonl")
-"""Suffixes of score files that are written; those of `metaeval.user_tables.TABLES` can be read, too."""
+"""Suffixes of score files that are written; those of `metaeval.tables.TABLES` can be read, too."""
 
-NO_SCORES = column_roles.PAIR_FIELDS.union(*column_roles.RATINGS.values())
+NO_SCORES = PAIR_FIELDS.union(*RATINGS.values())
 """Headings of columns that are never read as scores: those that 'metaeval pairs' writes, and those of ratings."""
 
 _log = logging.getLogger("metaeval")
@@ -110,33 +110,18 @@ def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], m
 def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[ScoreFile]:
     """Read a score file, and return one `ScoreFile` per metric: one, or several where each metric has a column.
 
-    columns: headings by role of `metaeval.column_roles.SCORES`, where they are unusual (None: none is). Raises
+    columns: headings by role of `metaeval.headings.SCORES`, where they are unusual (None: none is). Raises
     `UserError` for a missing or empty file, a missing column, a pair twice, and a value that is not allowed.
     """
-    ending = _check_suffix(path, also=user_tables.TABLES)
+    _check_suffix(path, also=TABLES)
     if not path.is_file():
         raise UserError(f"Score file {path} does not exist: check the path.")
-    manifest = read_manifest(path)
-    if ending in user_tables.TABLES:
-        return list(scores_of(path, user_tables.read_table(path), columns, manifest))
-    rows: Iterator[tuple[str, dict[str, Any]]]
-    if ending == ".parquet":
-        rows = ((f"{path} row {number}", row) for number, row in enumerate(parquet_rows(path), start=1))
-    else:
-        rows = json_objects(path, "write one object with pair_id and score per line, null for a missing score")
-    if (first := next(rows, None)) is None:
-        raise UserError(f"Score file {path} has no rows: give a file with at least one score.")
-    flat = columns or skips_bad_cells()
-    if flat or "pair_id" not in first[1] or not {"score", "status"} & first[1].keys():
-        whole = [first, *rows]
-        table = user_tables.table_of(str(path), [row for _, row in whole], [where for where, _ in whole])
-        return list(scores_of(path, table, columns, manifest))
-    return [ScoreFile(path, _answers(chain([first], rows)), manifest)]
+    return list(scores_of(path, read_table(path), columns, read_manifest(path)))
 
 
 def scores_of(
     path: Path,
-    table: cell_tables.TypedTable,
+    table: Table,
     columns: Mapping[str, str] | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Iterator[ScoreFile]:
@@ -144,11 +129,11 @@ def scores_of(
 
     Without a column of scores, each column of numbers is a metric's, except `NO_SCORES`.
     """
-    headings = {**(columns or {}), **column_roles.mapped(column_roles.SCORES, columns or {})}
+    headings = {**(columns or {}), **mapped(SCORES, columns or {})}
     if headings.get("pair_id") == headings.get("id"):
         headings.pop("id", None)
-    columns_read = table.find(column_roles.SCORES, headings)
-    if {"gold", "annotator"} <= table.find(column_roles.RATINGS, {}).keys():
+    columns_read = table.find(SCORES, headings)
+    if {"gold", "annotator"} <= table.find(RATINGS, {}).keys():
         raise UserError(
             f"{path} holds human ratings by annotator, not scores alone: type metaeval evaluate -d ratings "
             f"--data {path}."
@@ -157,59 +142,67 @@ def scores_of(
         raise _no_column(path, "pair_id", table)
     if columns_read["pair_id"] != headings.get("pair_id", "pair_id"):
         _log.warning("%s: pair_id is read from the column %r.", path, columns_read["pair_id"])
-    if "score" in columns_read:
-        usual = columns_read["score"].casefold() in column_roles.SCORES["score"]
-        if columns_read["score"] != headings.get("score", "score"):
-            _log.warning("%s: score is read from the column %r.", path, columns_read["score"])
-        if skips_bad_cells():
-            table = table.of_numbers([columns_read["score"]], cell_tables.is_finite)
-        yield ScoreFile(
-            path, _answers(_fields(table, columns_read)), manifest or {}, "" if usual else columns_read["score"]
-        )
+    if "score" in columns_read or "status" in columns_read:
+        heading = columns_read.get("score", "score")
+        if heading != headings.get("score", "score"):
+            _log.warning("%s: score is read from the column %r.", path, heading)
+        if READING.get()[1]:
+            table = table.checked([heading], is_finite)
+        name = "" if heading.casefold() in SCORES["score"] else heading
+        yield ScoreFile(path, _answers(table, columns_read), manifest or {}, name)
         return
     taken = {*columns_read.values(), *(heading for heading in table.headings if heading.casefold() in NO_SCORES)}
     rest = [heading for heading in table.headings if heading not in taken]
-    table = table.of_numbers(rest, cell_tables.is_finite, "; one column of scores is named with --map score=COLUMN")
+    table = table.checked(rest, is_finite, "; one column of scores is named with --map score=COLUMN")
     metrics = [heading for heading in rest if table.is_numbers(heading)]
     if not metrics:
         raise _no_column(path, "score", table)
     _log.warning("%s: each column of numbers is read as a metric's scores: %s.", path, ", ".join(map(repr, metrics)))
     for metric in metrics:
-        fields = _fields(table, {"pair_id": columns_read["pair_id"], "score": metric})
-        yield ScoreFile(path, _answers(fields), manifest or {}, metric)
+        answers = _answers(table, {"pair_id": columns_read["pair_id"], "score": metric})
+        yield ScoreFile(path, answers, manifest or {}, metric)
 
 
-def _no_column(path: Path, role: str, table: cell_tables.TypedTable) -> UserError:
+def _no_column(path: Path, role: str, table: Table) -> UserError:
     names = ", ".join(map(repr, table.headings))
     return UserError(
-        f"{path} has no column {role} (columns: {names}): rename the column that holds it, or "
-        f"{cell_tables.name_column(role)}."
+        f"{path} has no column {role} (columns: {names}): rename the column that holds it, or {name_column(role)}."
     )
 
 
-def _fields(table: cell_tables.TypedTable, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield for each row of a table its place, in words, and its fields by name; those of blank cells are None."""
-    for row in table.rows:
-        fields: dict[str, Any] = {
-            field: cell_tables.number_of(row.value(heading))
-            for field, heading in columns.items()
-            if field not in ("pair_id", "status")
-        }
-        fields["pair_id"] = row.text(columns["pair_id"])
-        if "status" in columns:
-            fields["status"] = row.text(columns["status"]) or None
-        yield row.where, fields
-
-
-def _answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, PairScore]:
+def _answers(table: Table, columns: Mapping[str, str]) -> dict[str, PairScore]:
+    """Return the result in each row of a table by pair id. columns: headings by role of `SCORES`."""
     answers: dict[str, PairScore] = {}
-    for where, row in rows:
-        pair_id = row.get("pair_id")
-        if not isinstance(pair_id, str) or not pair_id:
-            raise UserError(f"{where}: pair_id is {reprlib.repr(pair_id)}; it must be a non-empty string.")
+    for row in table.rows:
+        cell = row.value(columns["pair_id"])  # as it is in the formats that are written, which have types
+        pair_id = cell if table.name.endswith(SUFFIXES) and isinstance(cell, str) else row.text(columns["pair_id"])
+        if not pair_id:
+            raise row.wrong(columns["pair_id"], "is blank: write the id of the pair")
         if pair_id in answers:
-            raise UserError(f"{where}: pair_id {pair_id!r} appears twice; keep one row per pair.")
-        answers[pair_id] = _answer(row, where)
+            raise UserError(f"{row.where}: pair_id {pair_id!r} appears twice; keep one row per pair.")
+        numbers = {name: number_of(row.value(columns[name])) for name in ("score", "tokens", "cut") if name in columns}
+        score = numbers.pop("score", None)
+        if isinstance(score, bool) or not isinstance(score, int | float | None):
+            raise UserError(f"{row.where}: score is {reprlib.repr(score)}; it must be a number or null.")
+        if score is not None and not -_LARGEST <= score <= _LARGEST:
+            raise UserError(f"{row.where}: score is {score}; it must be finite. Leave a missing score blank (null).")
+        status = (row.text(columns["status"]) if "status" in columns else "") or (
+            Status.ABSENT if score is None else Status.OK
+        )
+        if status not in [*Status]:
+            raise UserError(f"{row.where}: status is {reprlib.repr(str(status))}; allowed: {', '.join(Status)}.")
+        if (status == Status.OK) != (score is not None):
+            raise UserError(
+                f"{row.where}: score is {score} and status {str(status)!r}; allowed: a number with the status "
+                "'ok', null with every other status."
+            )
+        for name, value in numbers.items():
+            whole = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
+            if value is not None and not (whole and value == int(value)):
+                what = "it must be a whole number of 0 or more, or null"
+                raise UserError(f"{row.where}: {name} is {reprlib.repr(value)}; {what}.")
+        counts = (int(numbers.get(name) or 0) for name in ("tokens", "cut"))
+        answers[pair_id] = PairScore(None if score is None else float(score), Status(status), *counts)
     return answers
 
 
@@ -239,41 +232,6 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
     return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
 
 
-def _answer(row: Mapping[str, Any], where: str) -> PairScore:
-    score, status = row.get("score"), row.get("status")
-    if "score" not in row and status is None:
-        raise UserError(
-            f"{where}: the field 'score' is missing (fields: {', '.join(map(repr, row))}); name the score so."
-        )
-    if status is None:
-        status = Status.OK if score is not None else Status.ABSENT
-    try:
-        status = Status(status)
-    except ValueError:
-        allowed = ", ".join(Status)
-        raise UserError(f"{where}: status is {reprlib.repr(status)}; allowed: {allowed}.") from None
-    if isinstance(score, bool) or not isinstance(score, int | float | None):
-        raise UserError(f"{where}: score is {reprlib.repr(score)}; it must be a number or null.")
-    if score is not None and not -_LARGEST <= score <= _LARGEST:
-        raise UserError(f"{where}: score is {score}; it must be finite. Write null and a status for a missing score.")
-    if (status is Status.OK) != (score is not None):
-        raise UserError(
-            f"{where}: score is {score} and status {str(status)!r}; allowed: a number with the status "
-            "'ok', null with every other status."
-        )
-    tokens, cut = _count(row, "tokens", where), _count(row, "cut", where)
-    return PairScore(None if score is None else float(score), status, tokens, cut)
-
-
-def _count(row: Mapping[str, Any], name: str, where: str) -> int:
-    value = row.get(name)
-    if value is None:
-        return 0
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < inf or value != int(value):
-        raise UserError(f"{where}: {name} is {reprlib.repr(value)}; it must be a whole number of 0 or more, or null.")
-    return int(value)
-
-
 def read_manifest(path: Path) -> dict[str, Any]:
     """Read the fields of the manifest of the score file at `path`; {} if there is no manifest."""
     beside = manifest_path(path)
@@ -282,8 +240,8 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return read_object(beside, "correct this manifest, or delete it to read the scores without a manifest")
 
 
-def _check_suffix(path: Path, also: Sequence[str] = ()) -> str:
-    """Return a score file's ending, without .gz; `UserError` unless it is in `SUFFIXES` or `also` (may be gzipped)."""
+def _check_suffix(path: Path, also: Sequence[str] = ()) -> None:
+    """Raise `UserError` unless a score file's ending is in `SUFFIXES`, or in `also` (may be gzipped)."""
     allowed = (*SUFFIXES, *also)
     zipped = path.suffix == ".gz"
     ending = Path(path.stem).suffix if zipped else path.suffix
@@ -291,4 +249,3 @@ def _check_suffix(path: Path, also: Sequence[str] = ()) -> str:
         named = f"{', '.join(allowed[:-1])} or {allowed[-1]}"
         gzipped = f" ({', '.join(also)} also with .gz)" if also else ""
         raise UserError(f"The name of a score file ends in {named}{gzipped}; {path.name!r} does not.")
-    return ending

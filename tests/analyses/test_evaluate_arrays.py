@@ -126,7 +126,7 @@ def test_rows_without_a_group_are_groups_of_their_own_as_in_a_file(arrays, lost,
     rows = zip(range(240), labels, ["" if gone else g for gone, g in zip(LOST, groups, strict=True)], strict=True)
     (tmp_path / "own.csv").write_text(csv_text([["id", "gold", "group"], *rows]))
     caplog.clear()
-    assert metaeval.load_ratings(data=tmp_path / "own.csv").columns.group.n_used == 90
+    assert metaeval.load_ratings(data=tmp_path / "own.csv").columns.group.categories.size == 90
     assert "60 rows name no group" in caplog.text
 
 

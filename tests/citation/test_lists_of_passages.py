@@ -3,6 +3,7 @@
 import json
 import logging
 
+import numpy as np
 import pytest
 
 import metaeval
@@ -55,6 +56,12 @@ def frame_of_parquet(folder):
     return pandas.read_parquet(parquet_file(folder))
 
 
+def as_pandas_writes(folder, form, rows=ROWS):
+    frame = frame_of("pandas", [{**row, "passages": form(row["passages"])} for row in rows])
+    frame.to_csv(folder / "answers.csv")
+    return folder / "answers.csv"
+
+
 READERS = {
     "mappings": lambda folder: ROWS,
     "mappings with tuples": lambda folder: [{**row, "passages": tuple(row["passages"])} for row in ROWS],
@@ -68,6 +75,11 @@ READERS = {
     "CSV with objects": lambda folder: csv_file(
         folder, [{**row, "passages": json.dumps(row["passages"])} for row in AS_OBJECTS]
     ),
+    "CSV of lists": lambda folder: as_pandas_writes(folder, list),
+    "CSV of arrays": lambda folder: as_pandas_writes(folder, np.array),
+    "CSV of their repr": lambda folder: as_pandas_writes(folder, lambda texts: repr(np.array(texts, dtype=object))),
+    "CSV of texts of numpy": lambda folder: as_pandas_writes(folder, lambda texts: list(np.array(texts))),
+    "CSV of dicts": lambda folder: as_pandas_writes(folder, list, AS_OBJECTS),
     "XLSX": xlsx_file,
     "JSONL": lambda folder: write_lines(AS_TEXT, folder / "answers.jsonl"),
     "JSONL with answer": lambda folder: write_lines(ROWS, folder / "answers.jsonl"),
@@ -111,7 +123,9 @@ def test_marks_without_a_passage_are_warned_of_with_an_example(pipeline, first, 
 @pytest.mark.parametrize(
     ("cell", "said"),
     [
-        ("['Mill.', 'Dam.']", "begins as a list and is not JSON"),
+        ("['Mill.' ... 'Dam.']", "begins as a list and is not JSON"),
+        ("['Mill.', ..., 'Dam.']", "begins as a list and is not JSON"),
+        ("['Mill.', print()]", "begins as a list and is not JSON"),
         ('["Mill.", "Dam', "begins as a list and is not JSON"),
         ('["Mill.", 3]', "allowed: a list of strings"),
         (["Mill.", None], "allowed: a list of strings"),

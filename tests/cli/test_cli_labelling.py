@@ -16,7 +16,7 @@ from metaeval.decisions.gate_model import write_gate
 from metaeval.decisions.item_labels import labels_of
 from metaeval.files import csv_text
 from metaeval.report.table_files import load_table
-from metaeval.user_tables import read_table
+from metaeval.tables import read_table
 
 LEVELS = ("full", "partial", "none")
 

@@ -8,7 +8,7 @@ import pytest
 
 from metaeval.report.result import load_result
 from metaeval.scoring.score_files import read_scores
-from metaeval.user_tables import write_table
+from metaeval.sheets import write_table
 
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.column_arrays import Coded
 from metaeval.config import RunConfig
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
@@ -70,7 +69,7 @@ def parts_of(panel: Panel, frame: Frame, by: str) -> list[tuple[str, Bools]]:
 def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
     """Return the division of rows by the values of the ratings' field `by`, numbers by size; error for too many."""
     source = panel.source
-    columns: dict[str, Coded[Any]] = {}
+    columns: dict[str, Any] = {}
     if isinstance(source, RatedSet):
         rows = source.ratings.columns.take(frame.numbers)
         columns = {**({"subset": rows.subset} if any(rows.subset) else {}), **rows.fields}

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.cell_tables import TypedTable, is_finite, number_of
+from metaeval.cells import is_finite, number_of
 from metaeval.citation.measures import interval_by
-from metaeval.column_roles import RATINGS
 from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.headings import RATINGS
 from metaeval.stats.agreement import alpha_by_groups, fleiss_by_groups
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.classification import decision_counts, resampled, share_equal
@@ -26,7 +26,7 @@ from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Resampling
 from metaeval.stats.resampling import Draws, Prepared, replicate
-from metaeval.user_tables import read_table
+from metaeval.tables import Table, read_table
 
 MISSING = -1
 
@@ -74,7 +74,7 @@ def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) 
     fewer than two annotators or without a label, and where one of several tables lacks ids, or has an id twice.
     """
     tables = [read_table(path) for path in paths]
-    places = [np.arange(tables[0].size)] if len(tables) == 1 else _joined(tables)
+    places = [np.arange(len(tables[0]))] if len(tables) == 1 else _joined(tables)
     names = [path.name.split(".")[0] for path in paths]
     sets: list[LabelSet] = []
     for name, headings in wanted.items():
@@ -91,12 +91,12 @@ def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) 
     columns = {role: list(first.texts(roles[role])) if role in roles else [] for role in known}
     groups = [columns["group"][row] or f"row {row}" for row in rows] if columns["group"] else list(map(str, rows))
     systems = [columns["system"][row] if columns["system"] else "" for row in rows]
-    left_out = sum(table.size for table in tables) - sum(len(rows) for rows in places)
+    left_out = sum(len(table) for table in tables) - sum(len(rows) for rows in places)
     ids = [columns["id"][row] for row in rows] if columns["id"] else []
     return LabelTable(sets, systems, codes_of(groups), len(set(groups)), left_out, ids)
 
 
-def _known(table: TypedTable, heading: str) -> str:
+def _known(table: Table, heading: str) -> str:
     if heading not in table.headings:
         columns = ", ".join(shown(each, 30) for each in table.headings)
         hint = did_you_mean(heading, table.headings)
@@ -104,7 +104,7 @@ def _known(table: TypedTable, heading: str) -> str:
     return heading
 
 
-def _joined(tables: Sequence[TypedTable]) -> list[Ints]:
+def _joined(tables: Sequence[Table]) -> list[Ints]:
     """Return, for each table, its rows of the units that all tables have, in the order of the first table."""
     rows_by_id: list[dict[str, int]] = []
     for table in tables:

@@ -9,8 +9,8 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from metaeval import user_tables
-from metaeval.cell_tables import TypedTable, plain_heading
+from metaeval import tables
+from metaeval.cells import plain_heading
 from metaeval.citation.data_model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns
 from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter_texts
@@ -22,11 +22,11 @@ from metaeval.citation.readers.formats.answer_format import AnswerFormat, missin
 from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.scifi_samples import read_scifi
 from metaeval.citation.readers.support_level_files import FACT, TREC_SUPPORT
-from metaeval.column_roles import ANSWERS
 from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
+from metaeval.headings import ANSWERS
 from metaeval.parsing import read_text
-from metaeval.user_tables import read_table
+from metaeval.tables import Table, read_table
 
 
 def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -193,7 +193,7 @@ FORMATS: Mapping[str, AnswerFormat] = {
 }
 """The formats of answers by name, in the order in which a file is recognised."""
 
-TABLES = (*user_tables.TABLES, ".parquet")
+TABLES = (*tables.TABLES, ".parquet")
 
 _NEEDS = {name: form.needs for name, form in FORMATS.items()}
 
@@ -222,7 +222,7 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None) ->
     return answers
 
 
-def answers_of_table(table: TypedTable, sources: Path | None = None) -> list[Answer]:
+def answers_of_table(table: Table, sources: Path | None = None) -> list[Answer]:
     """Return the answers in a table; raises `UserError` for one with a statement in each row.
 
     sources: file or folder with texts of sources that the table does not hold.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
-from metaeval.column_roles import CITATIONS, LABELS
 from metaeval.decisions.analyses.item_options import (
     AnswersFile,
     AssumeSample,
@@ -26,6 +25,7 @@ from metaeval.decisions.analyses.item_options import (
 )
 from metaeval.declared import Flag
 from metaeval.errors import UserError
+from metaeval.headings import CITATIONS, LABELS
 from metaeval.setting_types import MetricNames
 
 if TYPE_CHECKING:

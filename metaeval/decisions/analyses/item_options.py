@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from metaeval.analyses.analysis import AnalysisOptions, FileOrObject, TableSettings
-from metaeval.column_roles import CITATIONS, LABELS, read_columns
 from metaeval.config import MetricOptionSettings, OutputSettings, ScoringSettings, StatisticsSettings
 from metaeval.declared import Flag
 from metaeval.errors import as_value_error
+from metaeval.headings import CITATIONS, LABELS, read_columns
 from metaeval.registry import name_of
 from metaeval.setting_types import ExistingPath
 

@@ -63,7 +63,7 @@ def test_both_spellings_and_levels_as_strings_are_read_and_what_is_not_judged_is
         "s|7|s0|c0": (1.0, "7", "s", ""),  # a text that is NaN in the file
     }
     assert ratings.dropped == {NOT_JUDGED: 1}
-    assert dict(ratings.scores[JUDGE]) == {"r|7|s0|c0": 1.0}
+    assert ratings.scores[JUDGE] == {"r|7|s0|c0": 1.0, "r|7|s0|c1": None, "s|7|s0|c0": None}
     assert {row.id: row.gold for row in load(RAG25).rows} == {"r|7|s0|c0": 2.0, "r|7|s0|c1": 0.0}
 
 
@@ -88,7 +88,7 @@ def test_faulty_files_are_told(load: Callable[..., Any]) -> None:
         load(verdicts=[verdict("r|7|s0|c0", "Yes")])
     with pytest.raises(UserError, match="the verdict that an earlier line has for the same citation"):
         load(verdicts=[verdict("r|7|s0|c0", "FS"), verdict("r|7|s0|c0", "NS")])
-    assert len(load(verdicts=[verdict("r|7|s0|c0", "FS")] * 2).scores[JUDGE]) == 1
+    assert load(verdicts=[verdict("r|7|s0|c0", "FS")] * 2).scores[JUDGE]["r|7|s0|c0"] == 2.0
 
 
 @pytest.mark.parametrize(

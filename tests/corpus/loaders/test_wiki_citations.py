@@ -66,8 +66,8 @@ def test_verdicts_are_counted_as_corrected_or_as_published(load: Callable[..., A
     corrected, published = load(VERDICTS), load(VERDICTS, counting="published")
     assert {row.id: row.gold for row in corrected.rows} == {"row_1": 2.0, "row_2": 1.0, "row_3": 0.0}
     assert {row.id: row.gold for row in published.rows} == {"row_1": 2.0, "row_2": 0.0, "row_3": 0.0}
-    assert dict(corrected.scores["qwen-sealion"]) == {"row_2": None, "row_3": 0.0}
-    assert dict(published.scores["qwen-sealion"]) == {"row_2": 1.0, "row_3": 0.0}  # a wrong verdict
+    assert corrected.scores["qwen-sealion"] == {"row_1": None, "row_2": None, "row_3": 0.0}
+    assert published.scores["qwen-sealion"] == {"row_1": None, "row_2": 1.0, "row_3": 0.0}  # a wrong verdict
     assert "claude-sonnet-5" not in published.scores
 
 

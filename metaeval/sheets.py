@@ -1,4 +1,4 @@
-"""XLSX files: the lines of a spreadsheet's one sheet, and sheets for people to fill in.
+"""XLSX files and written tables: the rows of a spreadsheet's one sheet, and tables for people to fill in.
 
 A sheet is read as it is stored, row by row: rows and cells without content cost nothing, however far away the last is.
 """
@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import datetime
 import io
+import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.cell_tables import Wrong, is_blank
 from metaeval.display_text import visible
 from metaeval.errors import UserError, install_extra, shown
-from metaeval.files import atomic_write, read_bytes
+from metaeval.files import atomic_write, csv_text, read_bytes, write_text
 from metaeval.parsing import most_expanded
-
-Line = tuple[int, list[Any], list[str]]
-"""A line of a file: its number, its cells (None: blank), and a location for each cell, or an empty list."""
 
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([^\"]{1,40})\"")
 
@@ -36,10 +33,11 @@ def _openpyxl(otherwise: str) -> Any:
     return openpyxl
 
 
-def sheet_lines(path: Path) -> Iterator[Line]:
-    """Yield the rows that are not empty, of the only sheet of a file that has such rows, at least as wide as the first.
+def sheet_lines(path: Path) -> Iterator[tuple[int, list[Any]]]:
+    """Yield number and cells of each row that is not empty, of the only sheet of a file that has such rows.
 
-    Raises `UserError` for another format, a file that grows too large, none or several sheets with rows, merged cells.
+    A cell with a formula, an error, a date or a time is the `UserError` that says so. Raises `UserError` for another
+    format, a file that grows too large, none or several sheets with rows, and merged cells.
     """
     openpyxl = _openpyxl("save it as CSV")
     content = read_bytes(path)
@@ -57,15 +55,18 @@ def sheet_lines(path: Path) -> Iterator[Line]:
                 raise UserError(
                     f"{path} has {len(filled)} sheets ({names}): save the one that you mean in a file of its own."
                 )
-            if merged := _merged_cells(archive, filled[0]):
+            # Merged ranges are in the sheet's XML alone.
+            ranges, tail = list[bytes](), b""
+            with archive.open(vars(filled[0])["_worksheet_path"]) as file:
+                while block := file.read(1 << 20):
+                    ranges += _MERGED.findall(tail + block)
+                    tail = block[-100:]
+            if ranges:
+                merged = min(ranges).decode("ascii", "replace")
                 raise UserError(f"{path} cells {merged} are merged: unmerge them, and write their text in each cell.")
-            width = 0
             for number, cells in enumerate(filled[0].iter_rows(), start=1):
-                if any(cell.value is not None for cell in cells):
-                    width = width or len(cells)  # of the header
-                    letters = map(openpyxl.utils.get_column_letter, range(1, max(width, len(cells)) + 1))
-                    blank = [None] * (width - len(cells))
-                    yield number, [*map(_cell, cells), *blank], [f"{path} cell {letter}{number}" for letter in letters]
+                if any(cell.value is not None and str(cell.value).strip() for cell in cells):
+                    yield number, [_cell(path, cell) for cell in cells]
     except UserError:
         raise
     except Exception as error:  # openpyxl lets out whatever it stumbles over: KeyError, BadZipFile, ParseError ...
@@ -79,33 +80,50 @@ def _has_rows(sheet: Any) -> bool:
     return any(cell.value is not None and (row or column) for row, cells in rows for column, cell in enumerate(cells))
 
 
-def _merged_cells(archive: zipfile.ZipFile, sheet: Any) -> str:
-    """Return a range of merged cells (A1:B2) from the sheet's XML, which alone holds it; "" if no cells are merged."""
-    ranges, tail = list[bytes](), b""
-    with archive.open(vars(sheet)["_worksheet_path"]) as file:
-        while block := file.read(1 << 20):
-            ranges += _MERGED.findall(tail + block)
-            tail = block[-100:]
-    return min((merged.decode("ascii", "replace") for merged in ranges), default="")
-
-
-def _cell(cell: Any) -> Any:
-    """Return a cell's value: None if blank, `Wrong` for a formula, an error, a date or a time."""
+def _cell(path: Path, cell: Any) -> Any:
     value = cell.value
     if cell.data_type == "f":
-        return Wrong(f"holds a formula ({shown(str(value), 40)}): copy the column, and paste its values over it")
-    if cell.data_type == "e":
-        return Wrong(f"holds the error {value}: mend it, or clear the cell")
-    if isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+        why = f"holds a formula ({shown(str(value), 40)}): copy the column, and paste its values over it"
+    elif cell.data_type == "e":
+        why = f"holds the error {value}: mend it, or clear the cell"
+    elif isinstance(value, datetime.date | datetime.time | datetime.timedelta):
         what = f"a date ({value:%Y-%m-%d})" if isinstance(value, datetime.date) else f"a time ({value})"
-        return Wrong(f"holds {what}, where text or a number is wanted: format the column as text, and type it again")
-    return None if is_blank(value) else value
+        why = f"holds {what}, where text or a number is wanted: format the column as text, and type it again"
+    else:
+        return value
+    return UserError(f"{path} cell {cell.coordinate} {why}.")
 
 
-def write_sheet(
+WRITTEN = (".csv", ".tsv", ".xlsx", ".jsonl")
+"""Endings of the tables that are written."""
+
+
+def write_table(
     path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
 ) -> None:
-    """Write an XLSX file for people to fill in, atomically. choices: allowed cells by heading, as drop-down lists."""
+    """Write a table for people to fill in, atomically, in the format of the path's ending; no text acts as a formula.
+
+    choices: allowed cells by heading, for formats that can enforce them. Raises `UserError` where openpyxl is missing.
+    """
+    ending = path.suffix.lower()
+    if ending == ".jsonl":
+        lines = [dict(zip(headings, row, strict=True)) for row in rows]
+        write_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    elif ending == ".csv":
+        write_text(path, csv_text([headings, *rows]))
+    elif ending == ".xlsx":
+        _write_sheet(path, headings, rows, choices)
+    else:
+        in_lines = [
+            [" ".join(visible(cell).split()) if isinstance(cell, str) else cell for cell in line]
+            for line in (headings, *rows)
+        ]
+        write_text(path, csv_text(in_lines, newline="\n", delimiter="\t"))
+
+
+def _write_sheet(
+    path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
+) -> None:
     openpyxl = _openpyxl("write .csv")
     styles, illegal = openpyxl.styles, openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE
     book = openpyxl.Workbook()

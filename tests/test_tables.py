@@ -7,12 +7,11 @@ from contextlib import nullcontext
 
 import pytest
 
-from metaeval import column_roles
-from metaeval.cell_tables import warn_of_swap
-from metaeval.column_roles import read_mapping
+from metaeval import headings
 from metaeval.errors import UserError
-from metaeval.table_settings import reading_tables
-from metaeval.user_tables import any_table, read_table, table_of, write_table
+from metaeval.headings import read_mapping, reading_tables
+from metaeval.sheets import write_table
+from metaeval.tables import any_table, read_table, table_of, warn_of_swap
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
 
@@ -239,7 +238,7 @@ def test_a_text_that_parquet_stores_once_for_many_rows_is_bounded(tmp_path, monk
     with pytest.raises(UserError, match=r"a\.parquet holds more than [\d,]+ bytes: cut it"):
         read_table(path)
     monkeypatch.setattr("metaeval.parsing._PARQUET_FREE", 1 << 28)
-    assert read_table(path).size == n
+    assert len(read_table(path)) == n
 
 
 def test_a_line_without_end_in_a_small_file_is_refused(tmp_path, monkeypatch):
@@ -249,7 +248,7 @@ def test_a_line_without_end_in_a_small_file_is_refused(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"or has a line of more than 3,145,728"):
         read_table(path)
     path.write_bytes(gzip.compress(b'{"id": "a", "note": "' + b"x" * (1 << 20) + b'"}\n', 1) * 5)
-    assert read_table(path).size == 5
+    assert len(read_table(path)) == 5
 
 
 def test_headings_are_compared_without_case_accents_and_brackets():
@@ -258,17 +257,13 @@ def test_headings_are_compared_without_case_accents_and_brackets():
 
 
 def test_one_vocabulary_of_roles_for_every_command():
-    mapping = {role: role.upper() for role in column_roles.ROLES}
-    assert (
-        column_roles.read_columns(mapping, column_roles.SCORES)
-        == column_roles.read_columns(mapping, column_roles.LABELS)
-        == mapping
-    )
-    assert column_roles.mapped(column_roles.LABELS, {"gold": "Urteil"}) == {"level": "Urteil"}
-    assert column_roles.mapped(column_roles.LABELS, {"level": "Urteil"}) == {"level": "Urteil"}
-    assert column_roles.mapped(column_roles.RATINGS, {"level": "Urteil"}) == {"gold": "Urteil"}
-    assert column_roles.mapped(column_roles.CITATIONS, {"passages": "Q", "text": "A"}) == {"source": "Q", "answer": "A"}
-    assert column_roles.mapped(column_roles.SCORES, {"id": "K", "pair_id": "P"}) == {"pair_id": "P"}
+    mapping = {role: role.upper() for role in headings.ROLES}
+    assert headings.read_columns(mapping, headings.SCORES) == headings.read_columns(mapping, headings.LABELS) == mapping
+    assert headings.mapped(headings.LABELS, {"gold": "Urteil"}) == {"level": "Urteil"}
+    assert headings.mapped(headings.LABELS, {"level": "Urteil"}) == {"level": "Urteil"}
+    assert headings.mapped(headings.RATINGS, {"level": "Urteil"}) == {"gold": "Urteil"}
+    assert headings.mapped(headings.CITATIONS, {"passages": "Q", "text": "A"}) == {"source": "Q", "answer": "A"}
+    assert headings.mapped(headings.SCORES, {"id": "K", "pair_id": "P"}) == {"pair_id": "P"}
 
 
 def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_cut_there(tmp_path):

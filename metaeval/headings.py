@@ -1,4 +1,4 @@
-"""The roles of columns in people's tables: one vocabulary for every command, and the usual headings of each role.
+"""The headings of people's tables by role: one vocabulary for every command; and how a command reads tables.
 
 A kind of table (`SCORES`, `RATINGS`, `PAIRS`, `CITATIONS`, `LABELS`) maps its roles to their usual headings, best
 first. Headings are compared without case, accents, spaces and what stands in brackets: "Réponse (bot)" is "reponse".
@@ -6,7 +6,9 @@ first. Headings are compared without case, accents, spaces and what stands in br
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from metaeval.errors import UserError, did_you_mean, shown
 
@@ -28,24 +30,22 @@ _OTHER_NAMES = {
     "text": ("answer",),
 }
 
-_SYSTEM = ("system", "model", "generator", "modell", "modele", "modelo", "modello", "systeme", "sistema")
-_GOLD = ("urteil", "bewertung", "jugement", "evaluation humaine", "juicio", "valoracion", "giudizio", "valutazione")
-_HUMAN = ("human_label", "human_level", "human_verdict", "human_rating", "human_judgement", "human_judgment")
-_ANNOTATOR = ("bewerter", "annotateur", "annotatrice", "evaluateur", "anotador", "evaluador", "annotatore", "anotadora")
-_QUESTION = ("question", "frage", "pregunta", "domanda", "pergunta", "vraag")
-_GROUP = ("gruppe", "groupe", "grupo", "gruppo", "groep")
+_SYSTEM = "system model generator modell modele modelo modello systeme sistema".split()
+_HUMAN = [f"human_{word}" for word in "label level verdict rating judgement judgment".split()]
+_GOLD = [*_HUMAN, *"urteil bewertung jugement juicio valoracion giudizio valutazione".split(), "evaluation humaine"]
+_ANNOTATOR = "bewerter annotateur annotatrice evaluateur anotador evaluador annotatore anotadora".split()
+_QUESTION = "question frage pregunta domanda pergunta vraag".split()
+_GROUP = "gruppe groupe grupo gruppo groep".split()
 
 SCORES: Headings = {
     "pair_id": ("pair_id", "pair", "rating_id", "citation_id", "id", "item"),
     "score": ("score", "scores", "value", "prediction"),
-    "status": ("status",),
-    "tokens": ("tokens",),
-    "cut": ("cut",),
+    **{name: (name,) for name in ("status", "tokens", "cut")},
 }
 
 RATINGS: Headings = {
     "id": ("id", "rating_id", "item_id", "item"),
-    "gold": ("gold", "human", "level", "label", "rating", *_HUMAN, *_GOLD),
+    "gold": ("gold", "human", "level", "label", "rating", *_GOLD),
     "group": ("group", "article", "document", "query", "input", "question_id", *_QUESTION, *_GROUP),
     "pair": ("pair", "pair_id"),
     "system": _SYSTEM,
@@ -56,14 +56,13 @@ RATINGS: Headings = {
 
 TEXTS: Headings = {
     "source": (
-        *("source", "passage", "document", "evidence", "context", "reference", "page", "premise", "snippet"),
-        *("quelle", "beleg", "fundstelle", "textstelle", "fuente", "pasaje", "fonte", "brano", "extrait", "bron"),
-    ),
+        "source passage document evidence context reference page premise snippet quelle beleg fundstelle textstelle "
+        "fuente pasaje fonte brano extrait bron"
+    ).split(),
     "statement": (
-        *("statement", "claim", "sentence", "hypothesis", "assertion", "fact"),
-        *("aussage", "behauptung", "satz", "affirmation", "enonce", "phrase", "afirmacion", "enunciado", "oracion"),
-        *("affermazione", "afirmacao", "bewering", "stelling"),
-    ),
+        "statement claim sentence hypothesis assertion fact aussage behauptung satz affirmation enonce phrase "
+        "afirmacion enunciado oracion affermazione afirmacao bewering stelling"
+    ).split(),
 }
 """The two texts of a pair."""
 
@@ -76,12 +75,8 @@ PAIR_FIELDS = frozenset(("citation_level", "chunk", "held", "statement"))
 PAIRS: Headings = {"id": (*RATINGS["id"], "pair_id"), **TEXTS}
 
 CITATIONS: Headings = {
-    "id": (
-        *("id", "item", "item_id", "citation_id", "pair_id", "citation", "key", "nr", "no", "number"),
-        *("nummer", "numero"),
-    ),
-    "statement": TEXTS["statement"],
-    "source": TEXTS["source"],
+    "id": "id item item_id citation_id pair_id citation key nr no number nummer numero".split(),
+    **{role: TEXTS[role] for role in ("statement", "source")},
     "group": ("group", *_GROUP, "question_id"),
     "question": (*_QUESTION, "query", "prompt", "topic"),
     "answer": ("answer_id", "response_id", "answer"),
@@ -89,25 +84,14 @@ CITATIONS: Headings = {
 }
 """Citations to label or judge, one in each row."""
 
-ANSWERS = (
-    "text",
-    "answer",
-    "response",
-    "output",
-    "antwort",
-    "reponse",
-    "respuesta",
-    "risposta",
-    "resposta",
-    "antwoord",
-)
+ANSWERS = "text answer response output antwort reponse respuesta risposta resposta antwoord".split()
 """Headings of a column of answers with citation marks."""
 
 LABELS: Headings = {
     "id": CITATIONS["id"],
     "level": (
-        *("level", "label", "support", "verdict", "judgement", "judgment", "annotation", "rating", "gold", "human"),
-        *("decision", "supported", *_HUMAN, *_GOLD),
+        *"level label support verdict judgement judgment annotation rating gold human decision supported".split(),
+        *_GOLD,
     ),
     "probability": ("probability", "selection_probability", "p_selected", "inclusion_probability", "pi"),
     "stratum": ("stratum", "strata"),
@@ -146,3 +130,20 @@ def mapped(kind: Headings, columns: Mapping[str, str]) -> dict[str, str]:
     """Return {role: heading} for the roles of a kind of table that `columns` maps, by any name of the role."""
     named = {role: [name for name in (role, *_OTHER_NAMES.get(role, ())) if name in columns] for role in kind}
     return {role: columns[names[0]] for role, names in named.items() if names}
+
+
+READING: ContextVar[tuple[str, bool]] = ContextVar("metaeval-tables", default=("", False))
+"""How the running command reads tables: the encoding of CSV files, and whether bad cells are skipped."""
+
+
+@contextmanager
+def reading_tables(encoding: str = "", skip_bad_cells: bool = False) -> Iterator[None]:
+    """Set how tables are read in this block. encoding: of CSV files ("": UTF-8, or what is detected).
+
+    skip_bad_cells: leave cells that are not numbers blank, in columns of numbers, instead of an error.
+    """
+    token = READING.set((encoding, skip_bad_cells))
+    try:
+        yield
+    finally:
+        READING.reset(token)

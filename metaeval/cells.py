@@ -1,0 +1,206 @@
+"""The values in the cells of people's tables: texts, numbers, lists, blanks, and what programs write for no number."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metaeval.parsing import MalformedError, parse_json
+
+Cells = NDArray[Any]
+"""(n,) cells of a column: floats (NaN if blank), whole numbers, or Python objects (None if blank)."""
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+# What programs write where they have no number.
+_NO_NUMBER = frozenset("nan na n/a #n/a <na> nat null none nil".split())
+_WORDS = re.compile(r"[\W_]+")
+_OTHER_LOCALE = re.compile(r"[-+−]?(\d+|\d{1,3}([.,'’ \u00a0\u202f]\d{3})+)([.,٫．]\d+)?\s*[%٪％]?")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
+
+
+def cells_of(values: Any) -> Cells:
+    """Return a column of an array, a data frame, or a sequence as cells; a list for any kind of list in a cell."""
+    kind = getattr(values, "dtype", None)
+    if isinstance(kind, np.dtype) and kind.str[1:] in ("f8", "f4", "i8", "i4") and not np.ma.isMaskedArray(values):
+        return np.asarray(values, f"{kind.kind}8")
+    if str(getattr(values, "type", "")) in ("double", "float"):  # of Arrow
+        return np.asarray(values.to_numpy(), np.float64)
+    if ways := [way for way in ("tolist", "to_list", "to_pylist") if hasattr(values, way)]:
+        values = getattr(values, ways[0])()
+    cells = [
+        None
+        if is_blank(cell)
+        else list(cell)
+        if isinstance(cell, tuple)
+        else cell.tolist()
+        if hasattr(cell, "tolist")
+        else cell
+        for cell in values
+    ]
+    kinds = set(map(type, cells))
+    if float in kinds and kinds <= {float, type(None)}:
+        return np.array(cells, np.float64)
+    return np.array(cells, np.int64) if kinds == {int} and max(map(abs, cells)) < 2**63 else objects(cells)
+
+
+def objects(cells: Iterable[Any]) -> Cells:
+    """Return Python values as an array of objects, (n,)."""
+    listed = list(cells)
+    return np.fromiter(listed, np.object_, len(listed))
+
+
+_LIST = re.compile(r"""\s*(?:array\(\s*)?\[\s*(?:["'{\]]|np\.str_\()""")
+_ARRAY = re.compile(r"\s*array\((.*?)(?:,\s*dtype=[\w<>'|]+)?\)\s*", re.DOTALL)
+_QUOTED = r"""(?:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")"""
+_TEXTS_OF_PYTHON = re.compile(rf"\[\s*{_QUOTED}(?:(?:\s*,\s*|\s+){_QUOTED})*\s*,?\s*\]", re.DOTALL)
+
+
+def cell_list(value: Any) -> list[Any] | None:
+    """Return the list in a cell, also as JSON, or as Python or numpy print it; None for another value.
+
+    Raises `MalformedError` for a text that begins as a list and is none. No code is run.
+    """
+    if not (isinstance(value, str) and _LIST.match(value)):
+        return value if isinstance(value, list) else None
+    try:
+        listed: Any = parse_json(value)
+    except MalformedError as error:
+        text = re.sub(rf"np\.str_\(({_QUOTED})\)", r"\1", value, flags=re.DOTALL).strip()
+        text = array[1].strip() if (array := _ARRAY.fullmatch(text)) else text
+        if _TEXTS_OF_PYTHON.fullmatch(text):  # numpy writes no commas, without which Python would join the texts
+            return [ast.literal_eval(quoted) for quoted in re.findall(_QUOTED, text, re.DOTALL)]
+        try:
+            listed = ast.literal_eval(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            raise error from None
+        if not isinstance(listed, list) or ... in listed:  # numpy leaves out the middle of a long list
+            raise
+    return listed
+
+
+def text_of(value: Any) -> str:
+    """Return a cell's value as text: stripped, 3.0 as "3", the items of a list as paragraphs; "" for None and NaN.
+
+    An apostrophe before the beginning of a formula, with which tables are written, is taken off.
+    """
+    if value is None or value != value:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, list | tuple):
+        return "\n\n".join(str(part) for part in value)
+    text = str(value).strip()
+    return text[1:] if text[:1] == "'" and _GUARDED.match(text) else text
+
+
+def number_in(value: Any) -> float:
+    """Return a value as float; `ValueError` for other text, also for digits like ٣ and underscores as in 1_000."""
+    if isinstance(value, str) and ("_" in value or not value.strip().isascii()):
+        raise ValueError(value)
+    return float(value)
+
+
+def number_of(cell: Any) -> Any:
+    """Return a text cell that holds a number as float (NaN and infinity too); return any other cell unchanged."""
+    try:
+        return number_in(cell) if isinstance(cell, str) else cell
+    except ValueError:
+        return cell
+
+
+def plain_numbers(cells: Cells) -> Floats:
+    """Return the finite number in each cell (or in its text), (n,): NaN if blank, infinity for other content."""
+    if cells.dtype != np.object_:
+        return np.where(np.isinf(cells), math.inf, cells).astype(np.float64, copy=False)
+    import pandas
+
+    numbers, filled = np.full(len(cells), math.nan), ~pandas.isna(cells)
+    values = cells[filled]
+    try:
+        text = "".join(values)
+        read = np.array([*map(float if text.isascii() and "_" not in text else number_in, values)], np.float64)
+    except (TypeError, ValueError):
+        read = each(_number_or_infinity, values).astype(np.float64)
+    numbers[filled] = np.where(np.isfinite(read), read, math.inf)
+    return numbers
+
+
+def _number_or_infinity(cell: Any) -> float:
+    try:
+        return number_in(cell)
+    except (TypeError, ValueError, OverflowError):
+        return math.inf
+
+
+def distinct(cells: Cells) -> tuple[Cells, Rows]:
+    """Return the distinct cells, and the index of each cell in them, (n,); cells that are not texts stay apart."""
+    import pandas
+
+    if cells.dtype == np.object_ and pandas.api.types.infer_dtype(cells) != "string":
+        return cells, np.arange(len(cells))
+    codes, names = pandas.factorize(cells)
+    return (names, codes) if codes.min(initial=0) >= 0 else (np.append(names.astype(np.object_), None), codes)
+
+
+def each(of: Callable[[Any], Any], cells: Cells) -> NDArray[Any]:
+    """Return what a function returns for each cell, (n,); it is called once for each distinct text."""
+    names, codes = distinct(cells)
+    return objects(map(of, names.tolist()))[codes]
+
+
+def is_finite(cell: Any) -> bool:
+    """Return whether a cell is a finite number, or its text is one."""
+    number = number_of(cell)
+    return isinstance(number, int | float) and math.isfinite(number)
+
+
+def is_endless(cell: Any) -> bool:
+    """Return whether a cell is infinite or not-a-number, or its text is."""
+    number = number_of(cell)
+    return isinstance(number, float) and not math.isfinite(number)
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether a value stands for a blank cell: None, NaN, pandas' NA or NaT, or nothing but white space."""
+    if isinstance(value, str):
+        return not value.strip()
+    is_nan = isinstance(value, float | Decimal) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def is_missing(cell: Any) -> bool:
+    """Return whether a cell holds what programs write for a missing value, other than "none", which is a level."""
+    return is_no_number(cell) and plain_heading(str(cell)) != "none"
+
+
+def is_no_number(cell: Any) -> bool:
+    """Return whether a cell holds what programs write for a missing number: NaN, NA, null, None, nil."""
+    return str(cell).strip().casefold() in _NO_NUMBER
+
+
+def is_of_other_locale(cell: Any) -> bool:
+    """Return whether a cell holds a number in a form that is not read: 43 %, 0,43, 1.234,5 or other digits."""
+    return isinstance(cell, str) and bool(_OTHER_LOCALE.fullmatch(cell.strip()))
+
+
+def plain_heading(heading: str) -> str:
+    """Return what is compared of a heading: its letters and digits, without case and accents."""
+    return _WORDS.sub("", _ACCENTS.sub("", normalize("NFKD", heading).casefold()))
+
+
+def without_brackets(heading: str) -> str:
+    """Return a heading without what stands in brackets."""
+    for first, last in ("()", "[]"):
+        end = heading.rfind(last) + 1  # without a last bracket, the search from each first one would go to the end
+        heading = re.sub(rf"\{first}.*?\{last}", "", heading[:end]) + heading[end:]
+    return heading
