@@ -73,7 +73,7 @@ chat = $(if $(model),--model '$(model)') $(if $(base_url),--base-url '$(base_url
        $(if $(record),--record '$(record)') $(if $(replay),--replay '$(replay)') $(if $(budget),--budget '$(budget)')
 
 scifi: $(VENV)/.installed-citation
-	@$(BIN)/metaeval cite scifi $(answers) $(cited) $(chat) $(if $(parser),--parser '$(parser)')
+	@$(BIN)/metaeval cite scifi $(answers) $(cited) $(chat) $(if $(parser),-s parser='$(parser)')
 
 citeeval: $(VENV)/.installed
 	@$(BIN)/metaeval cite citeeval $(answers) $(cited) $(chat) $(if $(profile),--profile '$(profile)') \

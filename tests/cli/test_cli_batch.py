@@ -127,8 +127,8 @@ def test_what_is_out_of_form_is_asked_for_again_in_the_next_batch(pairs, fake, t
 def test_a_pipeline_that_asks_twice_takes_two_batches(ran, fake, contents, tmp_path):
     write(tmp_path / "answers.jsonl", [SAMPLE])
     command = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--nli", "overlap", "-s", "splitter=rules", "-q")
-    quick = ("-s", "interval.resamples=0", "-s", "backoff=0.01")
-    asked, made = ("--base-url", NOBODY, "-s", "server=farm"), []
+    quick = ("-s", "interval.resamples=0", "-s", "chat.backoff=0.01")
+    asked, made = ("--base-url", NOBODY, "-s", "chat.server=farm"), []
     for number in range(4):
         taken = ("-s", f"batch=got{number - 1}.jsonl") if number else ()
         told = ran(*command, *quick, *asked, "-s", f"requests=ask{number}.jsonl", *taken)
@@ -142,7 +142,7 @@ def test_a_pipeline_that_asks_twice_takes_two_batches(ran, fake, contents, tmp_p
     # The sentences of output and reference; then each fact of the sentence that cites twice.
     assert [len(requests) for requests in made] == [4, 2]
     with fake.ChatServer(answer=fake.facts) as server:
-        own = ("--base-url", server.url, "-s", "replies=other.sqlite", "--results", "asked")
+        own = ("--base-url", server.url, "-s", "chat.replies=other.sqlite", "--results", "asked")
         ran(*command, *quick, *own)
     assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
 
@@ -182,7 +182,7 @@ def forms(cli, pairs, tmp_path):
             lambda *more: pairs("score", "-s", f"{OPTION}.mode=logprob", *more),
             lambda *more: pairs("score", "-s", f"{OPTION}.seed=3", "-s", f"{OPTION}.output=json_schema", *more),
             lambda _, file: cli(*typed, "-s", f"requests={file}"),
-            lambda _, file: cli(*typed, "-s", "output=json", "-s", f"requests={file}"),
+            lambda _, file: cli(*typed, "-s", "chat.output=json", "-s", f"requests={file}"),
         )
     ):
         told = command("--requests", f"form{number}.jsonl")

@@ -14,7 +14,8 @@ from metaeval.runs import job_folder
 from tests.battery import write_inputs
 from tests.cli.samples import every_command
 
-QUICK = "-s interval.resamples=20 -s comparison.permutations=10 -q"
+CITED = "-s interval.resamples=20"
+QUICK = f"{CITED} -s comparison.permutations=10 -q"
 TEN = "-d jsonl --data ten.jsonl"
 PAIR = f"overlap rouge {TEN} {QUICK}"
 RUN = f"-m overlap,rouge -p classification {TEN} {QUICK}"
@@ -51,27 +52,27 @@ WRITING = {
     ),
     "gate check": (f"gate check towns.jsonl fitted.json {QUICK}", ["--max-unsupported 0.9"]),
     "cite alce": (
-        f"cite alce answers.jsonl --nli overlap {QUICK}",
+        f"cite alce answers.jsonl --nli overlap {CITED} -q",
         [
             *("--threshold 0.9", "-s premise=chunks", "--profile released"),
             *("-s units=list", "-s splitter=rules", "--measures length"),
         ],
     ),
     "cite support": (
-        f"cite support answers.jsonl --nli overlap --partial 0.2 {QUICK}",
+        f"cite support answers.jsonl --nli overlap --partial 0.2 {CITED} -q",
         ["--threshold 0.9", "--partial 0.1"],
     ),
-    "cite aliice": (f"cite aliice answers.jsonl --nli overlap {QUICK}", ["--profile released", "--threshold 0.9"]),
-    "cite agreement": (f"cite agreement readers.csv --labels level=r1,r2,r3 {QUICK}", ["-s interval.level=0.8"]),
+    "cite aliice": (f"cite aliice answers.jsonl --nli overlap {CITED} -q", ["--profile released", "--threshold 0.9"]),
+    "cite agreement": (f"cite agreement readers.csv --labels level=r1,r2,r3 {CITED}", ["-s interval.level=0.8"]),
     "cite tables": (
-        f"cite tables ASQA=answers.jsonl -c aliice --nli overlap --parser small {QUICK}",
+        f"cite tables ASQA=answers.jsonl -c aliice --nli overlap --parser small {CITED} -q",
         ["-s threshold=0.9", "-s interval.level=0.8"],
     ),
     "cite tables-scifi": (
-        f"cite tables scifi samples.jsonl --nli overlap {QUICK}",
+        f"cite tables scifi samples.jsonl --nli overlap {CITED} -q",
         ["--threshold 0.9", "--table 1", "-s interval.level=0.8"],
     ),
-    "cite scifi": (f"cite scifi samples.jsonl --nli overlap {QUICK}", ["--threshold 0.9", "-s group=joint"]),
+    "cite scifi": (f"cite scifi samples.jsonl --nli overlap {CITED} -q", ["--threshold 0.9", "-s group=joint"]),
     "cite meta": (
         f"cite meta rated.jsonl --nli overlap --pipelines alce {QUICK}",
         ["--threshold 0.9", "--scenario cited"],
