@@ -32,7 +32,7 @@ LINES = {
     "cite convert output": "cite convert answers.jsonl -o OUT",
     "cite generate output": f"cite generate answers.jsonl {CHAT} -o OUT",
     "cite generate record": f"cite generate answers.jsonl {CHAT} -o new.jsonl --record OUT",
-    "cite tables-scifi record": "cite tables scifi answers.jsonl --model tiny -s base_url=http://127.0.0.1:9 --record OUT",
+    "cite tables-scifi record": "cite tables scifi answers.jsonl --model t -s base_url=http://127.0.0.1:9 --record OUT",
     "cite improve output": f"cite improve answers.jsonl {CHAT} -o OUT",
     **{
         f"cite {name.replace(' ', '-')} record": f"cite {name} answers.jsonl {CHAT} {more} --record OUT"

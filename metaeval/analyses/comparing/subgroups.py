@@ -205,8 +205,9 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
     interval = panel.config.interval
     if not interval.resamples:
         return sheet
-    own = Note("uncertainty", f"{interval_text(Interval(**interval.model_dump()))}, from each part's own groups")
-    return replace(sheet, footer=tuple(own if note.label == own.label else note for note in sheet.footer))
+    text = f"{interval_text(Interval(**interval.model_dump()))}, from each part's own groups"
+    footer = (Note(note.label, text) if note.label == "uncertainty" else note for note in sheet.footer)
+    return replace(sheet, footer=tuple(footer))
 
 
 def _records(
