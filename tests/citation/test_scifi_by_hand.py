@@ -9,13 +9,8 @@ reference's facts by the answer.
 import pytest
 
 from metaeval.citation.data_model import Passage
-from metaeval.citation.measures import value_of
-from metaeval.citation.scifi.answer_measures import (
-    coverages,
-    densities,
-    entailments,
-    score_facts,
-)
+from metaeval.citation.measures import micro, value_of
+from metaeval.citation.scifi.answer_measures import coverages, densities, entailments
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 
@@ -93,12 +88,12 @@ def test_density_and_entailment_over_all_of_them(made):
     assert (marks, sentences) == (41, 26)
     shares = densities(read)
     assert (sum(share.hits for share in shares), sum(share.total for share in shares)) == (marks, sentences)
-    scored = score_facts(read, made.Scored(Alpha=1.0), ScifiOptions(), soft=False)
+    lines = fact_lines(read, made.Scored(Alpha=1.0))
     # Facts with a citation, and of these the ones that cite [1], whose passage alone entails, in the same order:
     cited = 1 + 1 + 0 + 2 + 2 + 2 + 1 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 3 + 2 + 2 + 1 + 2 + 2 + 1 + 0
     first = 1 + 1 + 0 + 2 + 1 + 1 + 0 + 1 + 1 + 1 + 1 + 0 + 1 + 0 + 1 + 1 + 2 + 0 + 1 + 2 + 0 + 0
     assert (first, cited) == (18, 32)
-    assert value_of(scored.statistics["entailment_facts"]) == pytest.approx(18 / 32)
+    assert value_of(micro(entailments(read, lines))) == pytest.approx(18 / 32)
 
 
 @pytest.mark.parametrize(

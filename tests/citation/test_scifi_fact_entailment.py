@@ -3,7 +3,7 @@
 import pytest
 
 from metaeval.citation.data_model import Verdict
-from metaeval.citation.scifi.answer_measures import entailments, uncited
+from metaeval.citation.scifi.answer_measures import entailments, text_shares
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import fact_lines, most
 from metaeval.errors import UserError
@@ -66,7 +66,6 @@ def test_marks_that_stand_together_are_taken_as_asked(made, group, value, passag
 
 def test_a_citation_of_no_passage_fails_or_is_left_out(made):
     read = [made.facts_of("It is long [7]. It is old [0][2]. Nobody knows.", (1, "long"), (2, "old"), (3, "knows"))]
-    answers = [read[0].answer]
     scored = made.Scored(river=1.0)
     lines = fact_lines(read, scored)
     assert [(line.state, line.value, line.citations) for line in lines] == [
@@ -76,7 +75,7 @@ def test_a_citation_of_no_passage_fails_or_is_left_out(made):
     ]
     assert len(scored.calls[0]) == 1
     assert entailments(read, lines)[0].value == 0.5
-    assert uncited(answers, lines)[0].value == pytest.approx(1 / 3)
+    assert text_shares(read, lines)["uncited"][0].value == pytest.approx(1 / 3)
 
 
 def test_the_same_question_is_asked_once_and_nothing_where_nothing_is_cited(made):

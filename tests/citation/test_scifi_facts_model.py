@@ -6,7 +6,7 @@ import pytest
 
 from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.data_model import Answer, Passage, Verdict
-from metaeval.citation.scifi.answer_measures import citations_without_facts, entailments, unmapped
+from metaeval.citation.scifi.answer_measures import citations_without_facts, entailments, text_shares
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import fact_lines
 from metaeval.citation.scifi.facts import read_facts, read_segment, read_with_model, requests_for
@@ -73,7 +73,10 @@ def test_where_no_segment_can_matter_none_is_asked_for():
         "not asked", "not asked", "verbatim", "not asked", "not asked",
     ]  # fmt: skip
     # One of one segment that was looked for is found, and of the second answer none was looked for.
-    assert [(share.hits, share.total, share.open) for share in unmapped([found, other])] == [(0, 1, 0), (0, 0, 0)]
+    assert [(share.hits, share.total, share.open) for share in text_shares([found, other], [])["not_found"]] == [
+        (0, 1, 0),
+        (0, 0, 0),
+    ]
     assert read({}, "1.", "")[1].calls == []
     # The same words with one citation: what was said of the others' segments is not looked at.
     (_, other), _ = read(replies, FILM, "He acted in a film in 1992 [1].")
@@ -144,7 +147,7 @@ def test_a_fact_whose_segment_no_reply_names_is_not_judged_and_bounded():
     # [1] has no fact so far, but two facts could be its own: of two citations none or one is without a fact.
     (share,) = citations_without_facts([found], lines)
     assert [share.filled(hit).value for hit in (False, True)] == [0.0, 0.5]
-    assert unmapped([found])[0].filled(True).value == 2 / 3
+    assert text_shares([found], [])["not_found"][0].filled(True).value == 2 / 3
 
 
 def test_a_segment_that_is_not_in_the_sentence_is_the_whole_sentence():
@@ -155,7 +158,7 @@ def test_a_segment_that_is_not_in_the_sentence_is_the_whole_sentence():
     }
     (found,), _ = read(replies, FILM)
     assert [fact.segment.match for fact in found.facts] == ["verbatim", "sentence"]
-    assert unmapped([found])[0].value == 0.5
+    assert text_shares([found], [])["not_found"][0].value == 0.5
 
 
 def test_references_are_decomposed_with_the_answers_and_keep_their_own_claims():

@@ -29,7 +29,7 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
 from metaeval.display_text import count
 from metaeval.errors import UserError
-from metaeval.report.table import Note, plain
+from metaeval.report.table import Note, Scalar, plain
 from metaeval.runs.verdict_cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
 from metaeval.setting_types import one_of
@@ -179,31 +179,41 @@ def estimate_facts(
     )
 
 
-def judge_facts(
-    options: FactOptions, maker: Parser | ChatOptions, judges: Judges, answers: Sequence[Answer], progress: Progress
-) -> tuple[CitedTable, Sequence[Note], Sequence[tuple[int, str]]]:
-    """Return the table of facts that each metric judges, its notes, and numbers of sentences, facts and marks."""
+def make_facts(
+    options: FactOptions, maker: Parser | ChatOptions, answers: Sequence[Answer], progress: Progress
+) -> tuple[list[AnswerFacts], dict[str, Scalar]]:
+    """Return the facts of every answer, and the fields that they add to a signature."""
     rules, splitter = options.rules, find_sentence_splitter(options.splitter)
-    fields = {"pipeline": "scifi", "options": rules.signature, "splitter": splitter.name}
     if isinstance(maker, Parser):
         read = facts.read_with_parser(answers, maker, splitter)
-        fields["facts"], by = facts.facts_signature(rules, maker), "a parser"
-    else:
-        with open_chat(maker, options.record, options.replay, progress, options.requests) as chat:
-            read = facts.read_with_model(answers, rules, chat.ask, maker, splitter)
-            _log.info("%s: %s", maker.model, chat.note())
-        fields["facts"], by = facts.facts_signature(rules, chat.settled(maker)), maker.model
-        fields |= {"answered_as": ", ".join(chat.models)} if chat.models else {}
+        return read, {"facts": facts.facts_signature(rules, maker)}
+    with open_chat(maker, options.record, options.replay, progress, options.requests) as chat:
+        read = facts.read_with_model(answers, rules, chat.ask, maker, splitter)
+        _log.info("%s: %s", maker.model, chat.note())
+    return read, {
+        "facts": facts.facts_signature(rules, chat.settled(maker)),
+        **({"answered_as": ", ".join(chat.models)} if chat.models else {}),
+    }
+
+
+def judge_facts(
+    options: FactOptions, read: Sequence[AnswerFacts], fields: Mapping[str, Scalar], judges: Judges
+) -> tuple[CitedTable, Sequence[Note], Sequence[tuple[int, str]]]:
+    """Return the table of facts that each metric judges, its notes, and numbers of sentences, facts and marks.
+
+    fields: those of the facts' signature (`make_facts`).
+    """
+    rules, splitter = options.rules, find_sentence_splitter(options.splitter)
     cited = CitedTable(
         "scifi",
         "SCiFi",
         shared.name_of_data(options.files),
-        answers,
+        [each.answer for each in read],
         judges.config,
-        fields,
+        {"pipeline": "scifi", "options": rules.signature, "splitter": splitter.name, **fields},
         DEFINITIONS,
         ("a fact's value is the score itself, from 0 to 1", "a fact's value is 1 from {} on ({}), else 0"),
-        profile=f"facts by {plain(by)}",
+        profile=f"facts by a {'chat model' if options.names_model else 'parser'}",
     )
     lines: Sequence[FactLine] = ()
     for backend in judges:
@@ -286,7 +296,8 @@ def _lost_sentences(read: Sequence[AnswerFacts]) -> str:
         parts.append(f"{counts_text(causes)} (of {sentences}): their facts are unknown; first: {where}")
     if of_references:
         parts.append(f"{count(of_references, 'sentence')} of references, which coverage leaves out")
-    return "; ".join([*parts, "the bounds take each as one fact"] if parts else [])
+    unknown = sum(len(answer.lost) for answer in read) + of_references
+    return "; ".join([*parts, f"the bounds hold {one_fact_each(unknown)}"] if unknown else [])
 
 
 def _run(options: ScifiCommand, progress: Progress) -> Done:
@@ -294,7 +305,7 @@ def _run(options: ScifiCommand, progress: Progress) -> Done:
     answers = shared.answers_in(options)
     if options.dry_run:
         return shared.estimated(judges.config, estimate(options, maker, answers))
-    cited, notes, counted = judge_facts(options, maker, judges, answers, progress)
+    cited, notes, counted = judge_facts(options, *make_facts(options, maker, answers, progress), judges)
     return cited.done(options.files, *notes, counted=counted)
 
 

@@ -17,7 +17,7 @@ from metaeval.citation.pipelines.cited import CitedSheets, CitedTable
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import Provenance
-from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_cutoff, fact_maker, judge_facts
+from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_cutoff, fact_maker, judge_facts, make_facts
 from metaeval.citation.pipelines.scifi_groups import group_table
 from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.declared import Flag
@@ -109,7 +109,7 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
     if options.dry_run:
         return shared.estimated(judges.config, estimate(options, maker, answers))
     if judged:
-        cited, notes, counted = judge_facts(options, maker, judges, answers, progress)
+        cited, notes, counted = judge_facts(options, *make_facts(options, maker, answers, progress), judges)
     else:
         name, fields = shared.name_of_data(options.files), {"pipeline": "tables-scifi", "splitter": splitter.name}
         cited, notes = CitedTable("scifi", "SCiFi", name, answers, judges.config, fields, ()), ()

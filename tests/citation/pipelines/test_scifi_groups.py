@@ -28,7 +28,7 @@ def made(by, records=TEXTS):
         }
         for number, (text, topics, views) in enumerate(records)
     ]
-    return cite.tables_scifi(answers, table=[1], by=[by]).tables[f"by-{by}"]
+    return cite.tables_scifi(answers, table=[1], by=[by])[f"by-{by}"]
 
 
 def values(table):

@@ -1,7 +1,6 @@
 """The tables of the SCiFi paper (arXiv 2406.06125) from made answers of models and strategies."""
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from metaeval.citation.pipelines.scifi_paper import split_name
 from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.cli.app import app
 from metaeval.errors import UserError
-from metaeval.report.table_files import table_text
 
 PASSAGES = [{"text": "A Dane built it."}, {"text": "It opened in May."}]
 RIGHT, WRONG = "A Dane built it [1].", "A Dane built it [2]."
@@ -48,7 +46,7 @@ MADE = [
 @pytest.fixture(scope="module")
 def tables():
     pytest.importorskip("spacy", reason="needs the extra 'citation'")
-    return cite.tables_scifi(MADE, trained=["tiny=tiny-lora"], **RUN).tables
+    return cite.tables_scifi(MADE, trained=["tiny=tiny-lora"], **RUN)
 
 
 def cells(table):
@@ -74,23 +72,6 @@ def test_models_are_blocks_and_strategies_lines_with_the_papers_marks(tables):
     assert len(table.records) == 5 * 4
 
 
-def test_latex_and_markdown_have_the_papers_shape(tables):
-    latex = table_text(tables["table-2"], "latex", False)
-    rows = [line.strip() for line in latex.splitlines()]
-    assert re.findall(r"\\multicolumn\{\d\}\{l\}\{\\emph\{(.*)\}\}", latex) == ["gpt", "tiny", "tiny-lora"]
-    (line,) = [row for row in rows if row.startswith("two-stage")]
-    assert re.findall(r"\\text\w+\{[\d.]+\}", line) == [
-        rf"\textbf{{{n}}}" for n in ("1.25", "0.00", "100.00", "100.00")
-    ]
-    (line,) = [row for row in rows if row.startswith("summary")]
-    assert line.startswith(r"summary & \underline{1.00} & ")
-    assert r"\underline{50.00}" in line
-    assert latex.count("{") == latex.count("}")
-    markdown = table_text(tables["table-2"], "markdown", False)
-    assert "| *tiny* |  |  |  |  |" in markdown
-    assert "<ins>50.00</ins>" in markdown
-
-
 def test_differences_after_training_are_paired(tables):
     (block,) = tables["table-3"].blocks
     assert block.title == "tiny to tiny-lora"
@@ -106,7 +87,7 @@ def test_a_difference_that_is_the_same_in_every_question_has_no_width():
     pytest.importorskip("spacy", reason="needs the extra 'citation'")
     before, after = ([WRONG, RIGHT] * 10, [f"{text} It opened in May." for text in [WRONG, RIGHT] * 10])
     made = [*answers("a", "summary", before), *answers("b", "summary", after)]
-    table = cite.tables_scifi(made, trained=["a=b"], table=[3], **RUN).tables["table-3"]
+    table = cite.tables_scifi(made, trained=["a=b"], table=[3], **RUN)["table-3"]
     (density,) = [r for r in table.records if r["measure"] == "density"]
     # 20 marks in 20 sentences, then in 40: -0.5 in every resample, for they are paired.
     assert np.allclose([density["value"], density["low"], density["high"]], -0.5)
@@ -115,7 +96,7 @@ def test_a_difference_that_is_the_same_in_every_question_has_no_width():
 def test_only_questions_that_both_answered_are_compared():
     pytest.importorskip("spacy", reason="needs the extra 'citation'")
     made = [*answers("a", "summary", [RIGHT, WRONG]), *answers("b", "summary", [RIGHT, RIGHT, WRONG, WRONG, WRONG])]
-    table = cite.tables_scifi(made, trained=["a=b"], **RUN).tables["table-3"]
+    table = cite.tables_scifi(made, trained=["a=b"], **RUN)["table-3"]
     (record,) = [r for r in table.records if r["measure"] == "entailment"]
     assert record["value"] == 0.5
     assert any("3 answers to questions that only one" in note.text for note in table.footer)
@@ -148,8 +129,8 @@ def test_tokens_of_hindi_are_whole_words():
 
 def test_nothing_is_judged_for_statistics_alone():
     result = cite.tables_scifi(MADE, table=1)
-    assert list(result.tables) == ["table-1"]
-    assert len(result.tables["table-1"].lines) == 5
+    assert list(result) == ["table-1"]
+    assert len(result["table-1"].lines) == 5
     assert set(citation_counts([]).shares.values()) == {None}
 
 
