@@ -110,49 +110,49 @@ def test_released_is_the_released_rules(text, seed):
     assert logged(lines) == counted
 
 
-def test_recall_and_precision_of_one_sentence_by_hand():
-    # [1] alone entails; [4] alone does not, and [1] without it does: [4] is needless. Recall 1, precision 1/2.
-    assert values("Rain fell [1][4].", says(*sets("14", "1"))) == (1.0, 0.5)
-    # Neither alone, and neither's rest: both are needed.
-    assert values("Rain fell [1][4].", says(*sets("14"))) == (1.0, 1.0)
-    # Not jointly entailed: no citation is precise, whatever it says alone.
-    assert values("Rain fell [1][4].", says(*sets("1", "4"))) == (0.0, 0.0)
-    # Two sentences, one uncited: recall 1/2, precision of the one citation 1.
-    assert values("Rain fell [1]. It stopped.", says(*sets("1"))) == (0.5, 1.0)
+# Text, sets of passages that entail it, (recall, precision) by the paper and as released, and a count by the paper.
+BY_HAND = {
+    "[1] alone entails; [4] does not, and [1] without it does": ("Rain fell [1][4].", "14 1", (1.0, 0.5), (1.0, 0.5)),
+    "neither alone, and neither's rest: both are needed": ("Rain fell [1][4].", "14", (1.0, 1.0), (1.0, 1.0)),
+    "not jointly entailed, whatever each says alone": ("Rain fell [1][4].", "1 4", (0.0, 0.0), (0.0, 0.0)),
+    "one of two sentences is uncited": ("Rain fell [1]. It stopped.", "1", (0.5, 1.0), (0.5, 1.0)),
+    "[9] is one imprecise mark, or loses its sentence": ("Rain fell [1][9].", "1", (1.0, 0.5), (0.0, 0.0)),
+    "whose marks are in no denominator": ("Rain fell [1][9]. It stopped [1].", "1", (1.0, 2 / 3), (0.5, 1.0)),
+    # By the paper, what no list of passages can hold is unparsable, and stays in the claim.
+    "a number of any length": (f"Rain fell [1][{'9' * 30}].", "1", (1.0, 1.0), (0.0, 0.0), "problem: unparsable"),
+    "0 is out of range, or the last passage": ("Rain fell [0].", "5", (0.0, 0.0), (1.0, 1.0), "problem: zero"),
+    "a list in one bracket, or its first number": ("Rain fell [4, 5].", "45 5", (1.0, 0.5), (0.0, 0.0)),
+    "a repeated number is read once, or each time": ("It rained [5][5][1].", "155 15 5 1", (1.0, 1.0), (1.0, 1.0)),
+    # Released: three sentences, the last one empty and judged: entailed here by [2].
+    "a mark behind it all": ("It fell [1]. It stopped. [2]", "1 2", (0.5, 1.0), (2 / 3, 1.0), "marks: no statement"),
+    "later lines": ("Rain fell [1].\nIt stopped [9].", "1", (0.5, 0.5), (1.0, 1.0), "problem: out of range"),
+    "nothing is cited": ("Rain fell.", "", (0.0, None), (0.0, 0.0), "claims uncited"),
+    "nothing is said": ("", "", (None, None), (None, None)),
+}
 
 
-def test_a_mark_out_of_range_fails_alone_or_with_its_sentence():
-    text, entails = "Rain fell [1][9].", says(*sets("1"))
-    # Paper: [1] carries the sentence, [9] is one imprecise citation of two. Released: the sentence is lost, its marks
-    # are in no denominator.
-    assert values(text, entails) == (1.0, 0.5)
-    assert values(text, entails, RELEASED) == (0.0, 0.0)
-    assert values(f"{text} It stopped [1].", entails, RELEASED) == (0.5, 1.0)
+@pytest.mark.parametrize("case", BY_HAND)
+def test_the_two_profiles_by_hand(case):
+    text, true, paper, released, *counted = BY_HAND[case]
+    entails = says(*sets(*true.split()))
+    assert values(text, entails) == pytest.approx(paper, abs=1e-15)
+    assert values(text, entails, RELEASED) == pytest.approx(released, abs=1e-15)
+    assert [counts(alce_lines([answer(text)], entails))[name] for name in counted] == [1] * len(counted)
 
 
-def test_a_number_of_any_length_is_out_of_range_as_released():
-    text, entails = f"Rain fell [1][{'9' * 30}].", says(*sets("1"))
-    assert values(text, entails, RELEASED) == (0.0, 0.0)
-    # Paper: what no list of passages can hold is unparsable, and stays in the claim.
-    assert values(text, entails) == (1.0, 1.0)
-    assert counts(alce_lines([answer(text)], entails))["problem: unparsable"] == 1
-
-
-def test_zero_is_out_of_range_or_the_last_passage_and_always_counted():
-    text, entails = "Rain fell [0].", says(*sets("5"))
-    assert values(text, entails) == (0.0, 0.0)
-    assert values(text, entails, RELEASED) == (1.0, 1.0)
-    for options in (PAPER, RELEASED):
-        assert counts(alce_lines([answer(text)], entails, options))["problem: zero"] == 1
-
-
-def test_a_list_in_one_bracket_is_read_whole_or_by_its_first_number():
-    text, entails = "Rain fell [4, 5].", says(*sets("45", "5"))
-    assert values(text, entails) == (1.0, 0.5)
-    assert values(text, entails, RELEASED) == (0.0, 0.0)
-    assert [one.claim.text for one in statements(answer(text), PAPER)] == ["Rain fell."]
-    lines = alce_lines([answer(text)], entails, RELEASED)
+def test_marks_have_their_states_and_places():
+    entails = says(*sets("45", "5"))
+    lines = alce_lines([answer("Rain fell [4, 5].")], entails, RELEASED)
     assert [(line.citation, line.state) for line in lines] == [(4, "judged"), (5, "not read")]
+    repeated = [alce_lines([answer("Rain fell [5][5].")], entails, options) for options in (PAPER, RELEASED)]
+    assert [sum(line.state == "judged" for line in lines) for lines in repeated] == [1, 2]
+    text = "Rain fell [1].\nIt stopped [9]."
+    last = alce_lines([answer(text)], entails, RELEASED)[-1]
+    assert (last.citation, last.state, last.problem) == (9, "not read", "out of range")
+    assert text[last.start : last.end] == "[9]"
+    # Moved back, [2] supports the sentence before it.
+    moved = find_profile(PROFILES, "paper", leading="move all")
+    assert values("Rain fell [1]. It stopped. [2]", says(*sets("1", "2")), moved) == (1.0, 1.0)
 
 
 def test_the_limit_reads_the_first_marks_only():
@@ -161,39 +161,6 @@ def test_the_limit_reads_the_first_marks_only():
     limited = replace(PAPER, at_most=3)
     assert values(text, entails, limited) == (0.0, 0.0)  # 1, 2 and 3 together are not among the true sets
     assert counts(alce_lines([answer(text)], entails, limited))["marks: over the limit"] == 1
-
-
-def test_a_repeated_number_is_read_once_or_each_time():
-    text, entails = "Rain fell [5][5].", says(*sets("5"))
-    for options, read in ((PAPER, 1), (RELEASED, 2)):
-        lines = alce_lines([answer(text)], entails, options)
-        assert sum(line.state == "judged" for line in lines) == read
-        assert sum(line.precision or 0 for line in lines) == read
-
-
-def test_a_mark_after_the_last_full_stop_makes_an_empty_sentence_or_none():
-    text, entails = "Rain fell [1]. It stopped. [2]", says(*sets("1"), *sets("2"))
-    # Released: three sentences, the last one empty and judged: entailed here by [2].
-    assert values(text, entails, RELEASED) == (2 / 3, 1.0)
-    # Paper: two sentences; [2] has no statement, which is counted. Moved back, it supports the sentence before it.
-    assert values(text, entails) == (0.5, 1.0)
-    assert counts(alce_lines([answer(text)], entails))["marks: no statement"] == 1
-    assert values(text, entails, find_profile(PROFILES, "paper", leading="move all")) == (1.0, 1.0)
-
-
-def test_later_lines_are_read_or_their_marks_reported():
-    text, entails = "Rain fell [1].\nIt stopped [9].", says(*sets("1"))
-    assert values(text, entails) == (0.5, 0.5)
-    assert values(text, entails, RELEASED) == (1.0, 1.0)
-    last = alce_lines([answer(text)], entails, RELEASED)[-1]
-    assert (last.citation, last.state, last.problem) == (9, "not read", "out of range")
-    assert text[last.start : last.end] == "[9]"
-
-
-def test_an_answer_that_cites_nothing_has_precision_zero_or_none():
-    assert values("Rain fell.", says()) == (0.0, None)
-    assert values("Rain fell.", says(), RELEASED) == (0.0, 0.0)
-    assert values("", says()) == values("", says(), RELEASED) == (None, None)
 
 
 def test_a_missing_verdict_is_no_number_and_is_listed():
