@@ -327,7 +327,7 @@ class CitedTable:
         reasons = Counter(reason for *_, reason in each.lacking)
         first = [(answer, place, text) for answer, place, text, _ in each.lacking]
         rows = [f"{len(records):,} {kind}" for kind, records in each.rows.items() if kind != "answers"]
-        of = count(len(each.lines), "line") if each.lines else ", ".join(rows)
+        of = count(len(each.lines), "line") if each.lines else ", ".join(rows) or count(len(self.present), "answer")
         return provenance.reasons_text(reasons, of, first) if first else ""
 
     def _bounds(self, each: Judged) -> str:
@@ -337,7 +337,7 @@ class CitedTable:
             texts = []
             for key, (label, measure) in self.ranked.items():
                 known = self.estimates.get((each.name, self.systems[system], key))
-                if known is not None and known.worst != known.best:
+                if known is not None and known.worst != known.best and key in each.measured:
                     ends = (format_value(end, measure.column) for end in (known.worst, known.best))
                     texts.append(f"{label} {' to '.join(ends)}")
             return texts
@@ -410,17 +410,19 @@ class CitedTable:
         counted: Sequence[tuple[int, str]] = (),
         warnings: Iterable[str] = (),
         sheets: Callable[[Provenance], Sequence[Table]] = lambda shared: (),
+        rows: Sequence[Table] | None = None,
     ) -> Done:
         """Return the output: a table for each definition, `sheets`, ranks and flips of systems, and files of rows.
 
-        read: the files that were read. sheets: makes further tables. The others: see `provenance`.
+        read: the files that were read. sheets: makes further tables. rows: in place of `row_tables`. The others: see
+        `provenance`.
         """
         from metaeval.citation.pipelines.cited_rankings import ranking_sheets
 
         shared = self.provenance(*notes, counted=counted, warnings=warnings)
         scores = [self.scores(each, shared) for each in self.definitions]
         tables = [*scores, *sheets(shared), *ranking_sheets(self, shared)]
-        rows = self.row_tables()
+        rows = self.row_tables() if rows is None else rows
         return Done(
             config=self.config,
             sheets=tables,

@@ -35,7 +35,8 @@ def ranking_sheets(cited: CitedTable, shared: Provenance) -> list[Table]:
     judges = cited.judges
     if len(judges) < 2 or len(cited.systems) < 2:
         return []
-    measured = {key: np.array([cited.replicates(each.measured[key]) for each in judges]) for key in cited.ranked}
+    common = [key for key in cited.ranked if all(key in each.measured for each in judges)]
+    measured = {key: np.array([cited.replicates(each.measured[key]) for each in judges]) for key in common}
     values = {key: array for key, array in measured.items() if not np.isnan(array[:, :, 0]).all()}
     if not values:
         return []
