@@ -1,4 +1,4 @@
-"""The registry: metrics, data sets, protocols, pipelines and analyses are entry points, imported when first used."""
+"""The registry: metrics, data sets, protocols and analyses are entry points, imported when first used."""
 
 from __future__ import annotations
 
@@ -18,24 +18,17 @@ from typing import Any, Literal
 from metaeval.errors import UserError, unknown
 from metaeval.files import job_memory, local_path
 
-Kind = Literal["metric", "dataset", "protocol", "pipeline", "analysis"]
+Kind = Literal["metric", "dataset", "protocol", "analysis"]
 _GROUPS: dict[Kind, str] = {
     "metric": "metaeval.metrics",
     "dataset": "metaeval.datasets",
     "protocol": "metaeval.protocols",
-    "pipeline": "metaeval.pipelines",
     "analysis": "metaeval.analyses",
 }
-_ADAPTED: dict[Kind, tuple[str, Kind]] = {"analysis": ("cite.", "pipeline")}
-"""Kinds that also contain adapted objects of another kind: the prefix of their names, and that kind.
-
-The entry point named PREFIX* holds the adapter.
-"""
 LIST_COMMAND: dict[Kind, str] = {
     "metric": "Type 'metaeval metrics list'.",
     "dataset": "Type 'metaeval data list'.",
     "protocol": "Or 'all'.",
-    "pipeline": "",
     "analysis": "",
 }
 """By kind: the end of the message about an unknown name."""
@@ -46,9 +39,7 @@ _OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 def names(kind: Kind) -> list[str]:
     """Return the registered names of a kind, sorted, without importing the objects."""
-    prefix, other = _ADAPTED.get(kind, ("", None))
-    registered = {name for name in _entries(kind) if not name.endswith("*")}
-    return sorted({*registered, *(f"{prefix}{name}" for name in (_entries(other) if other else ()))})
+    return sorted(_entries(kind))
 
 
 def is_code(kind: Kind, name: str) -> bool:
@@ -180,9 +171,6 @@ def _find(kind: Kind, name: str, code: bool) -> Any:
     if is_given(kind, name):
         return _GIVEN[kind, name]
     entry = _entries(kind).get(name)
-    prefix, other = _ADAPTED.get(kind, ("", None))
-    if entry is None and other and name.startswith(prefix) and (code or name in names(kind)):
-        return _find(kind, f"{prefix}*", code).adapt(_find(other, name.removeprefix(prefix), code))
     if entry is None and _OBJECT.fullmatch(name):
         if not code:
             check_typed(kind, name)

@@ -42,9 +42,7 @@ from typing import Any
 
 QUICK = "-s interval.resamples=30 -s comparison.permutations=30"
 SHORT = "-s interval.resamples=30"
-CHAT_MODEL = "--model stand-in --base-url CHAT -s chat.concurrency=1 -s chat.price_in=0.5 -s chat.price_out=1.5"
-MODEL = "--model stand-in --base-url CHAT -s concurrency=1 -s price_in=0.5 -s price_out=1.5"
-CHAT_MODEL = MODEL.replace("-s ", "-s chat.")
+MODEL = "--model stand-in --base-url CHAT -s chat.concurrency=1 -s chat.price_in=0.5 -s chat.price_out=1.5"
 OFFLINE = "overlap,rouge,bm25"
 
 # A metric of one's own for the mini corpus and for a slice of real data: scores that depend on the pair's id alone.
@@ -224,19 +222,19 @@ STEPS: dict[str, str] = {
     "rewrite-dry": "cite rewrite ../inputs/answers.jsonl --nli overlap --model stand-in --base-url CHAT --dry-run",
     "meta": "cite meta ../inputs/rated.jsonl --nli overlap,rouge --pipelines alce,aliice,scifi --threshold 0.6 "
     f"--scores ../inputs/theirs.jsonl {QUICK}",
-    "meta-citeeval": f"cite meta ../inputs/rated.jsonl --pipelines citeeval,autoais --nli overlap {CHAT_MODEL} "
+    "meta-citeeval": f"cite meta ../inputs/rated.jsonl --pipelines citeeval,autoais --nli overlap {MODEL} "
     f"--record replies.jsonl {QUICK}",
     "meta-dry": "cite meta ../inputs/rated.jsonl --pipelines citeeval,scifi --nli overlap -s facts=model "
-    f"{CHAT_MODEL} --dry-run",
+    f"{MODEL} --dry-run",
     "meta-expertqa": f"cite meta ../inputs/expertqa.jsonl --nli overlap --pipelines alce DATA-ONLY {QUICK}",
     "agreement": f"cite agreement ../inputs/readers.csv --labels level=r1,r2,r3 {SHORT}",
     "cite-tables": "cite tables ASQA=../inputs/alce.json,../inputs/worse.json -c aliice --nli rouge --parser small "
     + SHORT,
-    "generate": f"cite generate ../inputs/answers.jsonl -o made.jsonl {CHAT_MODEL} --record replies.jsonl",
-    "generate-summary": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy summary {CHAT_MODEL}",
-    "generate-two-stage": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy two-stage -q {CHAT_MODEL}",
+    "generate": f"cite generate ../inputs/answers.jsonl -o made.jsonl {MODEL} --record replies.jsonl",
+    "generate-summary": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy summary {MODEL}",
+    "generate-two-stage": f"cite generate ../inputs/answers.jsonl -o made.jsonl --strategy two-stage -q {MODEL}",
     "generate-replay": "cite generate ../inputs/answers.jsonl -o made.jsonl --replay ../generate/replies.jsonl",
-    "generate-dry": f"cite generate ../inputs/answers.jsonl -o made.jsonl --dry-run {CHAT_MODEL}",
+    "generate-dry": f"cite generate ../inputs/answers.jsonl -o made.jsonl --dry-run {MODEL}",
     "python-run": FROM_PYTHON,
     "python-cite": "NEEDS ../inputs/ ../citeeval/" + CITE_FROM_PYTHON,
 }

@@ -149,7 +149,6 @@ def test_files_hold_one_idea():
 LOADERS = {
     "metaeval": {"importlib.import_module"},  # its own modules
     "metaeval.registry": {"importlib.import_module", "spec.loader.exec_module"},
-    "metaeval.citation.pipelines.pipeline": {"import_module"},  # what a declared pipeline does, once it runs
     "metaeval.scoring.executors.local": {"subprocess.Popen"},
     "metaeval.scoring.executors.ray": {"import_module"},  # a module of metaeval
     "metaeval.runs.verify_metric": {"subprocess.run"},

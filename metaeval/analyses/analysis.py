@@ -311,13 +311,6 @@ class Analysis:
         return groups.load_settings(self.options, path, settings, overrides or (), spell)
 
 
-@dataclass(frozen=True)
-class AnalysisFamily:
-    """A rule that makes one analysis of each registered object of another kind. adapt: returns that of an object."""
-
-    adapt: Callable[[Any], Analysis]
-
-
 GROUPS: Mapping[str, str] = {
     "cite": "Judge citations as ALCE, ALiiCE, SCiFi, CiteEval; improve them.",
     "gate": "Fit a pass/fail gate on labels; check releases of a system.",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.options_and_values import CiteEvalOptions
+from metaeval.citation.citeeval.options_and_values import PAPER
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.agreement import (
@@ -75,7 +75,7 @@ def test_files_of_citebench_are_answers_of_the_system_that_they_or_their_names_n
     assert (first.text, second.text, third.text) == ("It is long [1]. It is.", "It is long [1][2].", output["pred"])
     assert [one.system for one in (first, second, third)] == ["m-1", "gpt", "llama"]
     assert group_of(first) == group_of(third) == "How long?"
-    cut = split_response(first, CiteEvalOptions(), RULES)
+    cut = split_response(first, PAPER, RULES)
     assert [(one.text, one.citations) for one in cut.statements] == [("It is long.", (1,)), ("It is.", ())]
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from metaeval.citation.citeeval.evaluate_responses import values_of
+from metaeval.citation.citeeval.evaluate_responses import Rated, cells, values_of
 from metaeval.citation.citeeval.judge import ResponseJudgement
 from metaeval.citation.citeeval.options_and_values import RELEASED
 from metaeval.citation.citeeval.splitting import split_response
@@ -65,11 +65,12 @@ def test_the_released_rules_on_made_answers(name):
     split = split_response(answer, RELEASED, RULES)
     assert [set(statement.citations) for statement in split.statements] == citations
     judged = ResponseJudgement("read", "read", contexts, {}, stars, Counter())
-    result = values_of(answer, split, judged, RELEASED)
-    assert result.values["rating", "full"].value == pytest.approx(full, abs=1e-12)
-    assert result.values["rating", "cited"].value == pytest.approx(cited, abs=1e-12)
+    values = values_of([answer], [split], [judged], options=RELEASED)
+    result = Rated([answer], [split], [judged], values, RELEASED)
+    assert result.whole("rating")[0].value[0] == pytest.approx(full, abs=1e-12)
+    assert result.whole("rating", "cited")[0].value[0] == pytest.approx(cited, abs=1e-12)
     # The same values are worth the same as ratings of people.
-    values = [statement.values["rating"].value for statement in result.statements]
+    values = cells(values["rating"].value)
     has_citation = [bool(numbers) for numbers in citations]
     assert response_rating(values, has_citation) == pytest.approx(full, abs=1e-12)
     assert response_rating(values, has_citation, "cited") == pytest.approx(cited, abs=1e-12)

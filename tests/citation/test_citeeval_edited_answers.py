@@ -1,12 +1,13 @@
 """Edits done in the text: hand-made cases with their results written out, and properties over random answers."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from metaeval.citation.citeeval.citation_edits import Edit, apply_edits
 from metaeval.citation.citeeval.edited_answers import improved
-from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions, citeeval_options
+from metaeval.citation.citeeval.options_and_values import PAPER
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import find_marks
@@ -125,7 +126,7 @@ def test_a_block_of_thinking_and_a_refusal_are_left_alone():
 
 
 def test_passages_end_where_the_options_end_them():
-    options = citeeval_options(highest=2)
+    options = replace(PAPER, highest=2)
     found = done("Rain fell [1].", {1: [add(2), add(3)]}, options=options)
     assert (found.answer.text, found.problems["no such passage"]) == ("Rain fell [1][2].", 1)
 
@@ -133,11 +134,11 @@ def test_passages_end_where_the_options_end_them():
 def test_marks_that_stand_otherwise_in_the_answer_are_not_touched():
     # A statement from elsewhere says that its stretch cites 3 as well, which it does not.
     one = answer("Rain fell on the whole of the land [1].\nSo [2].")
-    split = split_response(one, CiteEvalOptions(merge_below=20))
+    split = split_response(one, replace(PAPER, merge_below=20))
     wrong = type(split)((type(split.statements[0])(1, "Rain", (3, 1), 0, 39),), False)
     found = improved(one, wrong, {1: [delete(1)]})
     assert (found.answer.text, found.fates) == (one.text, {1: "marks not found"})
-    right = improved(one, split, {1: [delete(2)]}, CiteEvalOptions(merge_below=20))
+    right = improved(one, split, {1: [delete(2)]}, replace(PAPER, merge_below=20))
     assert right.answer.text == "Rain fell on the whole of the land [1].\nSo."
 
 

@@ -5,20 +5,16 @@ tests/golden/citeeval.json holds splittings, a parsed reply, edit distances and 
 
 import json
 import random
+from dataclasses import replace
 from math import fsum
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Edit, edit_distance
 from metaeval.citation.citeeval.judge import read_tags
-from metaeval.citation.citeeval.options_and_values import (
-    RELEASED,
-    by_edits,
-    by_rating,
-    citeeval_options,
-    response_value,
-)
+from metaeval.citation.citeeval.options_and_values import RELEASED, Units, by_edits, by_rating, response_values
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
@@ -117,9 +113,9 @@ def test_every_edit_distance_is_exact_with_and_without_the_shifted_index(golden)
         citations, edits = case["citations_1based"], edits_of(case["edits"])
         assert edit_distance(citations, edits, index_shift=True) == case["released_code"], case["case"]
         assert edit_distance(citations, edits) == case["without_off_by_one"], case["case"]
-        assert by_edits(citations, 2, edits, RELEASED, passages=10).value == case["released_code"], case["case"]
-        own = citeeval_options("released", index_shift=False)
-        assert by_edits(citations, 2, edits, own, passages=10).value == case["without_off_by_one"], case["case"]
+        assert by_edits(citations, 2, edits, RELEASED, passages=10)[0] == case["released_code"], case["case"]
+        own = replace(RELEASED, index_shift=False)
+        assert by_edits(citations, 2, edits, own, passages=10)[0] == case["without_off_by_one"], case["case"]
 
 
 def fate(citation, cited, edits):
@@ -168,5 +164,8 @@ def test_every_statement_and_response_is_rated_as_released(golden):
             values.append(by_rating(sentence["citations"], context, stars, RELEASED))
             cited.append(bool(sentence["citations"]))
         official = case["result"]["sent_id2rating"]
-        assert {str(number): value.value for number, value in enumerate(values, start=1)} == official
-        assert response_value(values, cited, "full", RELEASED).value == case["result"]["answer_rating"]
+        known = {str(number): None if np.isnan(value) else value for number, (value, *_) in enumerate(values, start=1)}
+        assert known == official
+        units, of = Units(*np.array(values).T), np.zeros(len(values), dtype=int)
+        whole, *_ = response_values(units, np.array(cited), of, 1, "full", RELEASED)
+        assert whole.value[0] == case["result"]["answer_rating"]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from metaeval.citation.citeeval.evaluate_responses import estimates, evaluate, values_of
+from metaeval.citation.citeeval.evaluate_responses import Rated, evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking, ResponseJudgement
 from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED
 from metaeval.citation.human.agreement import agreement, alphas, class_scores, context_counts, contexts_of
 from metaeval.citation.human.rating_files import read_human, read_human_set, read_statements
 from metaeval.citation.human.refitting import edited_statements
-from metaeval.citation.measures import group_codes
+from metaeval.citation.measures import group_codes, value_of
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
 from metaeval.stats.agreement import krippendorff_alpha
@@ -54,14 +54,18 @@ def judged(name, without=()):
     )
 
 
-def results_of(files, options=PAPER, without=()):
-    answers = [answer for answer, _ in files[0]]
-    return answers, [values_of(answer, split, judged(answer.id, without), options) for answer, split in files[0]]
+def rated_of(answers, splits, judged, options=PAPER):
+    return Rated(answers, splits, judged, values_of(answers, splits, judged, options=options), options)
+
+
+def results_of(files, options=PAPER, without=(), **changes):
+    answers, splits = zip(*files[0], strict=True)
+    return rated_of(answers, splits, [replace(judged(one.id, without), **changes) for one in answers], options)
 
 
 def test_correlations_over_statements_and_responses_are_those_of_columns_written_by_hand(files):
-    answers, results = results_of(files)
-    found = agreement(answers, results, files[1], "rating", resampling=NONE)
+    results = results_of(files)
+    found = agreement(results, files[1], "rating", resampling=NONE)
     # Ours: stars to quarters; r1's third and r4's only statement need none and take 0.5 = mean(0.75, 0.25), and 1.
     ours = [0.75, 0.25, 0.5, 1, 0, 0, 0.5, 1]
     # People: means of those there; fewer than two of three is none, which takes 0.5 = mean(0.75, 0.25), and 1.
@@ -72,9 +76,8 @@ def test_correlations_over_statements_and_responses_are_those_of_columns_written
     assert found.responses["spearman"].value == pytest.approx(stats.spearmanr(ours, people).statistic, abs=1e-12)
     assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     assert (found.n_statements, found.n_responses, found.statements_left_out) == (8, 4, 0)
-    rating = estimates(answers, results, resampling=NONE)["rating"]
-    assert (rating.value, rating.n) == (pytest.approx((0.5 + 0.5 + 0.25) / 3), 3)
-    cited = agreement(answers, results, files[1], "rating", "cited", NONE)
+    assert value_of(results.statistic("rating")) == pytest.approx((0.5 + 0.5 + 0.25) / 3)
+    cited = agreement(results, files[1], "rating", "cited", NONE)
     ours, people = [0.5, 1, 0.25, 1], [0.5, 1, 1 / 3, 1]  # r4 has no citation, and needs none on both sides: 1
     assert cited.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
 
@@ -93,15 +96,13 @@ def test_responses_to_one_query_are_drawn_together_and_stay_in_one_fold(citebenc
     for times in (1, 8):
         human = read(times)
         answers = [own.answer for own in human.answers]
-        results = [
-            values_of(one, human.splits[one.id], replace(judged(one.id.partition("#")[0]), edits={1: (), 2: ()}))
-            for one in answers
-        ]
+        said = [replace(judged(one.id.partition("#")[0]), edits={1: (), 2: ()}) for one in answers]
+        results = rated_of(answers, [human.splits[one.id] for one in answers], said)
         group, n_groups = group_codes(answers)
         assert n_groups == 4
         edited, _ = edited_statements(human.answers, results, group)
         assert {(one.answer.partition("#")[0], one.group) for one in edited} == {("r1", 0), ("r2", 1), ("r3", 2)}
-        agreed = agreement(answers, results, human.people, "rating", resampling=drawn)
+        agreed = agreement(results, human.people, "rating", resampling=drawn)
         found.append((agreed.statements["pearson"], agreed.responses["pearson"]))
     for once, eight in zip(*found, strict=True):
         assert once.low < once.high
@@ -109,24 +110,24 @@ def test_responses_to_one_query_are_drawn_together_and_stay_in_one_fold(citebenc
 
 
 def test_what_the_judge_left_out_is_left_out_and_filled_only_as_released(files):
-    answers, results = results_of(files, without=(1,))
-    found = agreement(answers, results, files[1], "rating", resampling=NONE)
+    results = results_of(files, without=(1,))
+    found = agreement(results, files[1], "rating", resampling=NONE)
     # The first statements of r1, r2 and r3, so that the value of none of these is known; and r1's third statement,
     # which needs no rating and would take r1's. Left are r1.2, r2.2 (it lacks a citation: 0), r3.2 and r4.1.
     assert (found.n_statements, found.statements_left_out) == (4, 4)
     assert (found.n_responses, found.responses_left_out) == (1, 3)
     ours, people = [0.25, 0, 0.5, 1], [0.25, 0.25 / 3, 1.75 / 3, 1]
     assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
-    answers, results = results_of(files, RELEASED, without=(1,))
-    assert agreement(answers, results, files[1], "rating", NONE).statements_left_out == 0
-    answers, results = results_of(files, without=(1, 2))
-    found = agreement(answers, results, files[1], "rating", resampling=NONE)
+    results = results_of(files, RELEASED, without=(1,))
+    assert agreement(results, files[1], "rating", NONE).statements_left_out == 0
+    results = results_of(files, without=(1, 2))
+    found = agreement(results, files[1], "rating", resampling=NONE)
     assert (found.statements_left_out, found.responses_left_out) == (6, 3)
 
 
 def test_in_the_scenario_of_cited_statements_a_missing_word_is_no_0_and_a_masked_one_costs_nothing(files):
-    answers, results = results_of(files, without=(1,))
-    found = agreement(answers, results, files[1], "rating", "cited", NONE)
+    results = results_of(files, without=(1,))
+    found = agreement(results, files[1], "rating", "cited", NONE)
     # Masked: r1.3, r2.2, r4.1. The first statements of r1, r2, r3 are missing. Left are r1.2 = 0.25, r3.2 = 0.5, and
     # r4, which cites nothing and needs nothing: 1 on both sides. r2.2 would take r2's value, which would be 0, since
     # its only cited statement was not judged.
@@ -136,30 +137,30 @@ def test_in_the_scenario_of_cited_statements_a_missing_word_is_no_0_and_a_masked
     assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     # Contexts alone are missing, of statements without citations. They are masked, but decide what r4 is worth, of
     # which nothing is left: it is left out, and the others stay.
-    silent = [values_of(answer, split, replace(judged(answer.id), contexts={}), PAPER) for answer, split in files[0]]
-    whole = agreement(answers, results_of(files)[1], files[1], "rating", "cited", NONE)
-    found = agreement(answers, silent, files[1], "rating", "cited", NONE)
+    silent = results_of(files, contexts={})
+    whole = agreement(results_of(files), files[1], "rating", "cited", NONE)
+    found = agreement(silent, files[1], "rating", "cited", NONE)
     assert (found.n_statements, found.statements_left_out) == (7, 1)
     assert (found.n_responses, found.responses_left_out) == (3, 1)
     ours, people = [0.5, 1, 0.25], [0.5, 1, 1 / 3]
     assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(ours, people).statistic, abs=1e-12)
     assert (whole.n_statements, whole.n_responses) == (8, 4)
     # Nothing else is in the full scenario's r4: it is left out there, and so are r1 and r2.
-    full = agreement(answers, silent, files[1], "rating", resampling=NONE)
+    full = agreement(silent, files[1], "rating", resampling=NONE)
     assert (full.n_responses, full.n_statements) == (1, 5)
 
 
 def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_citations(files):
-    answers, results = results_of(files)
-    expected = agreement(answers, results, files[1], "rating", resampling=NONE)
+    results = results_of(files)
+    expected = agreement(results, files[1], "rating", resampling=NONE)
     turned = {name: own[::-1] for name, own in files[1].items()}
-    assert agreement(answers, results, turned, "rating", resampling=NONE) == expected
+    assert agreement(results, turned, "rating", resampling=NONE) == expected
     renamed = {**files[1], "r2": [replace(files[1]["r2"][0], id="7"), files[1]["r2"][1]]}
     with pytest.raises(UserError, match="'r2' has a statement '1' here, and the judgements have only 7, 2: give"):
-        agreement(answers, results, renamed)
+        agreement(results, renamed)
     recited = {**files[1], "r2": [replace(files[1]["r2"][0], citations=(2,)), files[1]["r2"][1]]}
     with pytest.raises(UserError, match="Statement '1' of sample 'r2' cites 1, 2 here and 2 in the judgements"):
-        agreement(answers, results, recited)
+        agreement(results, recited)
 
 
 def test_responses_without_judgements_are_left_out_and_counted(files, tmp_path):
@@ -171,7 +172,7 @@ def test_responses_without_judgements_are_left_out_and_counted(files, tmp_path):
 
 
 def test_contexts_against_most_people(files):
-    _, results = results_of(files)
+    results = results_of(files)
     # Most people say 2 for r1.1, r1.2, r2.2, r3.1, r3.2 (5 of 8), as the judge does; forced, r2.1 counts as well.
     contexts = contexts_of(results, files[1])
     scores = [class_scores(context_counts(contexts, forced=forced)[1]) for forced in (False, True)]
@@ -210,11 +211,11 @@ def test_annotators_agree_with_themselves_by_krippendorffs_alpha(tmp_path):
 
 
 def test_other_responses_than_people_judged_are_refused(files):
-    answers, results = results_of(files)
+    results = results_of(files)
     with pytest.raises(UserError, match="have no sample 'r1'"):
-        agreement(answers, results, {})
+        agreement(results, {})
     with pytest.raises(UserError, match="'r1' has 3 statements here and 2 in the judgements"):
-        agreement(answers, results, {**files[1], "r1": files[1]["r1"][:2]})
+        agreement(results, {**files[1], "r1": files[1]["r1"][:2]})
 
 
 def test_published_statements_are_judged_as_they_are_cut(files):
@@ -226,7 +227,7 @@ def test_published_statements_are_judged_as_they_are_cut(files):
         empty = json.dumps({"choices": [{"message": {"content": '{"statements": []}'}, "finish_reason": "stop"}]})
         return [read_reply(empty)] * len(requests)
 
-    results = evaluate(answers, splits, ask, Asking(model="tiny")).results
+    results = evaluate(answers, splits, ask, Asking(model="tiny"))
     assert len(asked) == 7  # r4 cites nothing: its contexts alone
     assert '<statement id="1" cites="1 2">r2 says 1.</statement>' in asked[3]
-    assert results[0].judged.problems == {"not judged": 5}  # three contexts, two ratings
+    assert results.judged[0].problems == {"not judged": 5}  # three contexts, two ratings

@@ -133,10 +133,10 @@ def test_tags_are_read_once_within_the_statements_and_outside_thinking():
     said = read_tags(text, "editing", {1, 2, 3})
     assert said.stars == {1: 5}
     assert said.problems == {"out of schema": 1, "said twice": 1, "no such statement": 1}
-    text = '<type sentence_id="1">2</type><type sentence_id="2">5</type>'
-    contexts = read_tags(text, "attribution", {1, 2}, tag="type")
+    text = '<attribution sentence_id="1">2</attribution><attribution sentence_id="2">5</attribution>'
+    contexts = read_tags(text, "attribution", {1, 2})
     assert (contexts.contexts, contexts.problems) == ({1: 2}, {"out of schema": 1})
-    assert read_tags(text, "attribution", {1, 2}) is None
+    assert read_tags(text.replace("attribution", "type"), "attribution", {1, 2}) is None
 
 
 def test_numbers_too_long_to_be_meant_are_out_of_the_schema():

@@ -1,6 +1,8 @@
 """Values of statements and responses: the corrected edit distance, refitting, missing words, both scenarios, bounds."""
 
 import itertools
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from metaeval.citation.citeeval.citation_edits import (
     apply_edits,
     refit,
 )
+from metaeval.citation.citeeval.evaluate_responses import cells
 from metaeval.citation.citeeval.options_and_values import (
     LACKS,
     MISSING,
@@ -22,17 +25,39 @@ from metaeval.citation.citeeval.options_and_values import (
     PAPER,
     RELEASED,
     UNDECIDED,
-    StatementValue,
-    both,
+    Units,
     by_edits,
     by_rating,
-    citeeval_options,
-    in_scenario,
-    mean_bounds,
-    rated,
-    response_value,
-    unit_rating,
+    highest,
+    lowest,
+    moments_of_ends,
+    response_values,
 )
+
+FULL_MARKS = replace(PAPER, nothing_rated="full marks")
+
+
+def rated(value):
+    return (value, value, value)
+
+
+def units(values):
+    return Units(*np.array(values, dtype=float).reshape(-1, 3).T)
+
+
+def whole(values, cited, scenario="full", options=PAPER):
+    """The value of one response with its ends, and the numbers of statements with a value and without a verdict."""
+    one, of = np.array(cited, dtype=bool), np.zeros(len(values), dtype=int)
+    found, known, missing = response_values(units(values), one, of, 1, scenario, options)
+    (value,), (worst,), (best,) = map(cells, found)
+    return SimpleNamespace(value=value, least=worst, most=best, rated=known[0], missing=missing[0])
+
+
+def ends(values):
+    """The lowest and the highest possible mean of units, as value, worst and best."""
+    sums = moments_of_ends(units(values)).sum(axis=0)[:, None]
+    return cells(lowest(sums))[0], cells(highest(sums))[0]
+
 
 QUERY, RETRIEVAL, RESPONSE, MODEL = 1, 2, 3, 4
 # The official prompt's own example: 1 and 6 are cited, 6 is misleading, 7 would add credibility.
@@ -42,10 +67,10 @@ EXAMPLE = ((1, 6), (Edit("delete", 1, 6), Edit("add", 3, 7)))
 def test_the_prompts_own_example_is_0491_and_as_released_0992():
     # KEEP, DELETE_1, ADD_3: (1.00298631 + 0.06935712 + 0.43404136) / 3 - 0.01090173 = 0.50212826 - 0.01090173
     assert actions(*EXAMPLE) == ("KEEP", "DELETE_1", "ADD_3")
-    assert by_edits(EXAMPLE[0], RETRIEVAL, EXAMPLE[1], PAPER, passages=10).value == pytest.approx(0.49122653, abs=1e-8)
+    assert by_edits(EXAMPLE[0], RETRIEVAL, EXAMPLE[1], PAPER, passages=10)[0] == pytest.approx(0.49122653, abs=1e-8)
     # One too high, 1 and 6 are 2 and 7: the deletion of 6 finds nothing, the addition of 7 is there already.
     assert actions(*EXAMPLE, index_shift=True) == ("KEEP", "KEEP")
-    assert by_edits(*EXAMPLE[:1], RETRIEVAL, EXAMPLE[1], RELEASED, passages=10).value == pytest.approx(
+    assert by_edits(*EXAMPLE[:1], RETRIEVAL, EXAMPLE[1], RELEASED, passages=10)[0] == pytest.approx(
         1.00298631 - 0.01090173, abs=1e-8
     )
 
@@ -66,10 +91,10 @@ def test_the_prompts_own_example_is_0491_and_as_released_0992():
 def test_edits_that_cannot_be_are_counted_and_leave_no_value(citations, edits, problems):
     assert citation_edits.edit_problems(citations, edits, range(1, 6)) == problems
     value = by_edits(citations, RETRIEVAL, edits, PAPER, passages=5)
-    assert (value.state == "missing") == bool(problems)
+    assert np.isnan(value[0]) == bool(problems)
     # As it stands: the released code scores whatever it is given.
-    lenient = by_edits(citations, RETRIEVAL, edits, citeeval_options(bad_edits="as it stands"), passages=5)
-    assert lenient.value == citation_edits.edit_distance(citations, edits)
+    lenient = by_edits(citations, RETRIEVAL, edits, replace(PAPER, bad_edits="as it stands"), passages=5)
+    assert lenient[0] == citation_edits.edit_distance(citations, edits)
 
 
 def test_applying_edits_gives_the_citations_that_the_judge_wants():
@@ -81,9 +106,9 @@ def test_applying_edits_gives_the_citations_that_the_judge_wants():
 def test_other_coefficients_take_the_place_of_the_published_ones():
     own = Coefficients({**dict.fromkeys(ACTIONS, 0.0), "KEEP": 1.5}, -0.25)
     # KEEP, DELETE_1: (1.5 + 0) / 2 - 0.25; what is missing lies between 0 - 0.25 and 1.5 - 0.25.
-    assert by_edits((1, 6), RETRIEVAL, (Edit("delete", 1, 6),), coefficients=own).value == 0.5
+    assert by_edits((1, 6), RETRIEVAL, (Edit("delete", 1, 6),), coefficients=own)[0] == 0.5
     missing = by_edits((1, 6), RETRIEVAL, None, coefficients=own)
-    assert (missing.value, missing.least, missing.most) == (None, -0.25, 1.25)
+    assert cells(np.array(missing)) == [None, -0.25, 1.25]
 
 
 def test_an_action_that_was_never_seen_keeps_its_published_coefficient():
@@ -130,16 +155,13 @@ def test_refitting_refuses_what_it_cannot_use(taken, ratings, message):
 
 
 def test_five_stars_become_quarters():
-    assert [unit_rating(stars) for stars in (1, 2, 3, 4, 5)] == [0, 0.25, 0.5, 0.75, 1]
-    for stars in (0, 6):
-        with pytest.raises(ValueError, match=f"rating is {stars}; allowed: 1, 2, 3, 4, 5"):
-            unit_rating(stars)
+    assert [by_rating((1,), RETRIEVAL, stars)[0] for stars in (1, 2, 3, 4, 5)] == [0, 0.25, 0.5, 0.75, 1]
 
 
 @pytest.mark.parametrize("context", [None, QUERY, RETRIEVAL, RESPONSE, MODEL])
 def test_a_statement_with_citations_is_rated_whatever_it_rests_on(context):
-    assert by_rating((1,), context, 4).value == 0.75
-    assert by_edits((1,), context, ()).value == 1.0
+    assert by_rating((1,), context, 4) == rated(0.75)
+    assert by_edits((1,), context, ()) == rated(1.0)
 
 
 @pytest.mark.parametrize(
@@ -147,30 +169,22 @@ def test_a_statement_with_citations_is_rated_whatever_it_rests_on(context):
 )
 def test_a_statement_without_citations_fails_only_where_it_rests_on_the_passages(context, expected):
     assert by_rating((), context, 5) == by_edits((), context, ()) == expected
-    assert both(expected, expected) == expected
 
 
 def test_what_is_missing_stays_missing_and_is_filled_only_as_released():
     assert by_rating((1,), RETRIEVAL, None) == MISSING
     assert by_rating((), None, None) == by_edits((), None, None) == UNDECIDED
-    assert by_edits((1,), RETRIEVAL, None).state == "missing"
-    assert by_rating((1,), RETRIEVAL, None, RELEASED).value == 1.0
-    assert by_edits((1,), RETRIEVAL, None, RELEASED).value == 1.0
-    assert by_rating((), None, None, RELEASED).value == 0.0  # a missing context counts as retrieval
-
-
-def test_auto_is_the_mean_of_both_and_missing_if_either_is():
-    assert both(rated(0.5), rated(0.992)).value == pytest.approx(0.746)
-    half = both(rated(0.5), MISSING)
-    assert (half.value, half.state, half.least, half.most) == (None, "missing", 0.25, 0.75)
-    assert both(UNDECIDED, UNDECIDED) == UNDECIDED
+    assert np.isnan(by_edits((1,), RETRIEVAL, None)[0])
+    assert by_rating((1,), RETRIEVAL, None, RELEASED) == rated(1.0)
+    assert by_edits((1,), RETRIEVAL, None, RELEASED) == rated(1.0)
+    assert by_rating((), None, None, RELEASED) == LACKS  # a missing context counts as retrieval
 
 
 def test_the_full_scenario_counts_what_lacks_a_citation_and_the_cited_one_does_not():
     values, cited = [rated(0.75), LACKS, NEEDS_NONE, rated(0.25)], [True, False, False, True]
-    assert response_value(values, cited).value == pytest.approx(1 / 3)  # (0.75 + 0 + 0.25) / 3
-    assert response_value(values, cited, "cited").value == 0.5
-    assert response_value(values, cited).rated == 3
+    assert whole(values, cited).value == pytest.approx(1 / 3)  # (0.75 + 0 + 0.25) / 3
+    assert whole(values, cited, "cited").value == 0.5
+    assert whole(values, cited).rated == 3
 
 
 @pytest.mark.parametrize(
@@ -185,20 +199,20 @@ def test_the_full_scenario_counts_what_lacks_a_citation_and_the_cited_one_does_n
     ],
 )
 def test_a_response_without_any_rated_statement(values, cited, scenario, paper, released):
-    assert response_value(values, cited, scenario).value == paper
-    assert response_value(values, cited, scenario, RELEASED).value == released
+    assert whole(values, cited, scenario).value == paper
+    assert whole(values, cited, scenario, RELEASED).value == released
 
 
 def test_missing_values_are_left_out_counted_and_bound_the_mean():
-    found = response_value([rated(0.5), MISSING], [True, True])
+    found = whole([rated(0.5), MISSING], [True, True])
     assert (found.value, found.rated, found.missing) == (0.5, 1, 1)
     assert (found.least, found.most) == (0.25, 0.75)  # (0.5 + 0) / 2 and (0.5 + 1) / 2
-    alone = response_value([MISSING], [True])
+    alone = whole([MISSING], [True])
     assert (alone.value, alone.least, alone.most) == (None, 0.0, 1.0)
     # Whether it needs a citation is open: it is a 0, or left out.
-    open_ = response_value([rated(0.5), UNDECIDED], [True, False])
+    open_ = whole([rated(0.5), UNDECIDED], [True, False])
     assert (open_.value, open_.least, open_.most) == (0.5, 0.25, 0.5)
-    lone = response_value([UNDECIDED], [False], "full", citeeval_options(nothing_rated="full marks"))
+    lone = whole([UNDECIDED], [False], "full", FULL_MARKS)
     assert (lone.value, lone.least, lone.most) == (None, 0.0, 1.0)
 
 
@@ -207,9 +221,9 @@ def test_no_way_of_filling_what_is_missing_leaves_the_bounds():
     fillings = {MISSING: [rated(0.0), rated(0.3), rated(1.0)], UNDECIDED: [LACKS, NEEDS_NONE]}
     for values in itertools.product(kinds, repeat=3):
         cited = [value not in (NEEDS_NONE, UNDECIDED) for value in values]
-        found = response_value(values, cited)
+        found = whole(values, cited)
         for filled in itertools.product(*(fillings.get(value, [value]) for value in values)):
-            value = response_value(filled, cited).value
+            value = whole(filled, cited).value
             if value is not None and found.most is not None:
                 assert found.least - 1e-12 <= value <= found.most + 1e-12, (values, filled)
 
@@ -217,11 +231,11 @@ def test_no_way_of_filling_what_is_missing_leaves_the_bounds():
 @pytest.mark.parametrize("context", [None, QUERY, RETRIEVAL])
 def test_a_response_without_citations_is_missing_where_its_context_is(context):
     values = [by_rating((), context, None), by_rating((), QUERY, None)]
-    found = response_value(values, [False, False], "cited")
+    found = whole(values, [False, False], "cited")
     # On the passages it lacks a citation: the response is 0. Else nothing is to be rated: undefined.
     expected = {None: (None, 1, 0.0, None), QUERY: (None, 0, None, None), RETRIEVAL: (0.0, 0, 0.0, 0.0)}
     assert (found.value, found.missing, found.least, found.most) == expected[context]
-    filled = response_value(values, [False, False], "cited", citeeval_options(nothing_rated="full marks"))
+    filled = whole(values, [False, False], "cited", FULL_MARKS)
     assert (filled.least, filled.most) == {None: (0, 1), QUERY: (1, 1), RETRIEVAL: (0, 0)}[context]
 
 
@@ -232,10 +246,9 @@ EDITS = [(), (Edit("delete", 1, 1),), (Edit("delete", 1, 1), Edit("add", 1, 2)),
 
 @pytest.mark.parametrize("coefficients", [PUBLISHED, BELOW_0, ABOVE_1])
 @pytest.mark.parametrize("scenario", ["full", "cited"])
-@pytest.mark.parametrize("changes", [{}, {"nothing_rated": "full marks"}])
-def test_no_judgement_leaves_the_bounds_whatever_the_coefficients(coefficients, scenario, changes):
+@pytest.mark.parametrize("options", [PAPER, FULL_MARKS])
+def test_no_judgement_leaves_the_bounds_whatever_the_coefficients(coefficients, scenario, options):
     """Brute force: two responses of up to two statements, each missing word filled in every way."""
-    options = citeeval_options(**changes)
     said = [((1,), edits) for edits in EDITS] + [((), context) for context in (QUERY, RETRIEVAL)]
 
     def value(citations, word):
@@ -245,15 +258,14 @@ def test_no_judgement_leaves_the_bounds_whatever_the_coefficients(coefficients, 
     def responses(statements):
         two = statements[:2], statements[2:]
         return [
-            response_value([value(*one) for one in own], [bool(cited) for cited, _ in own], scenario, options)
-            for own in two
+            whole([value(*one) for one in own], [bool(cited) for cited, _ in own], scenario, options) for own in two
         ]
 
     for first in ((), *((one,) for one in said)):
         for hidden in itertools.product([(1,), ()], repeat=2):
             open_ = [*first, *((cited, None) for cited in hidden)]
             bounded = responses(open_)
-            least, most = mean_bounds([(one.least, one.most) for one in bounded if one.least is not None])
+            least, most = ends([(one.value, one.least, one.most) for one in bounded])
             ways = [EDITS if cited else [QUERY, RETRIEVAL] for cited in hidden]
             means = []
             for words in itertools.product(*ways):
@@ -272,14 +284,8 @@ def test_no_judgement_leaves_the_bounds_whatever_the_coefficients(coefficients, 
 
 def test_a_statement_that_may_need_none_moves_the_bounds_either_way():
     # A mean of -0.5 with a 0 is -0.25: the most, and not the least.
-    found = response_value([rated(-0.5), UNDECIDED], [True, False])
+    found = whole([rated(-0.5), UNDECIDED], [True, False])
     assert (found.least, found.most) == (-0.5, -0.25)
-    assert mean_bounds([(0.0, None), (0.0, None)]) == (0.0, 0.0)
-    assert mean_bounds([(0.4, 0.6), (0.0, None), (0.2, 1.0)]) == (pytest.approx(0.2), pytest.approx(0.8))
-    assert mean_bounds([]) == (None, None)
-    assert str(mean_bounds([(0.0, 0.0)])) == "(0.0, 0.0)"  # and no minus 0
-
-
-def test_an_unlike_number_of_statements_is_refused():
-    with pytest.raises(ValueError, match="argument 2 is longer"):
-        in_scenario([StatementValue(1.0, "rated")], [True, False], "full", NEEDS_NONE)
+    assert ends([UNDECIDED, UNDECIDED]) == (0.0, 0.0)
+    assert ends([(np.nan, 0.4, 0.6), UNDECIDED, (np.nan, 0.2, 1.0)]) == (pytest.approx(0.2), pytest.approx(0.8))
+    assert ends([]) == ends([NEEDS_NONE]) == (None, None)

@@ -1,12 +1,13 @@
 """Statements of a response: what the default reads, what each released rule changes, nothing lost unseen."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.citeeval.options_and_values import RELEASED, citeeval_options
+from metaeval.citation.citeeval.options_and_values import PAPER, PROFILES, RELEASED
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import find_marks
@@ -18,7 +19,7 @@ def answer(text, passages=3):
 
 
 def cut(text, passages=3, **changes):
-    found = split_response(answer(text, passages), citeeval_options(**changes))
+    found = split_response(answer(text, passages), replace(PAPER, **changes))
     return [(one.text, one.citations) for one in found.statements]
 
 
@@ -55,7 +56,6 @@ def test_a_lone_sentence_that_refuses_is_a_refusal(refusal):
     found = split_response(answer(refusal))
     assert found.no_answer
     assert [(one.text, one.start, one.end) for one in found.statements] == [(NO_ANSWER, 0, len(refusal))]
-    assert cut(refusal, no_answer="never") == [(refusal, ())]
 
 
 def test_a_refusal_beside_an_answer_hides_it_only_as_released():
@@ -105,7 +105,7 @@ def test_empty_lines_are_passed_over_and_stop_only_the_released_profile():
 
 @pytest.mark.parametrize("profile", ["paper", "released"])
 def test_marks_with_no_statement_to_belong_to_are_kept_as_unread(profile):
-    options = citeeval_options(profile)
+    options = PROFILES[profile]
     for text in ("[1][2]", " [1]\n[2] ", "[1] [2]"):
         found = split_response(answer(text), options)
         assert found.statements == ()
@@ -138,7 +138,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from([0, 20]))
 def test_every_mark_is_cited_or_listed_and_no_other_text_is_lost(text, limit):
     own = answer(text)
-    whole = split_response(own, citeeval_options(no_answer="never", merge_below=limit))
+    whole = split_response(own, replace(PAPER, merge_below=limit))
     found, marks = whole.statements, find_marks(text)
     first = found[0].start if found else len(text)
     assert whole.unread == tuple(mark for mark in marks if mark.start < first)
@@ -158,7 +158,7 @@ def test_every_mark_is_cited_or_listed_and_no_other_text_is_lost(text, limit):
 
 @given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from([0, 20]))
 def test_marks_that_are_moved_as_released_are_cited_or_listed_once_and_no_other_text_is_lost(text, limit):
-    changes = citeeval_options(no_answer="never", merge_below=limit, leading="released")
+    changes = replace(PAPER, merge_below=limit, leading="released")
     whole = split_response(answer(text), changes)
     unread = Counter((mark.start, mark.number) for one in (whole, *whole.statements) for mark in one.unread)
     marks = find_marks(text)
@@ -169,13 +169,3 @@ def test_marks_that_are_moved_as_released_are_cited_or_listed_once_and_no_other_
     read = [(mark.start, mark.end) for mark in marks if mark.number is not None]
     kept = "".join(letter for at, letter in enumerate(text) if not any(start <= at < end for start, end in read))
     assert "".join("".join(one.text.split()) for one in whole.statements) == "".join(kept.split())
-
-
-def test_options_are_checked():
-    with pytest.raises(UserError, match=r"Unknown profile 'papre'\. Did you mean 'paper'"):
-        citeeval_options("papre")
-    with pytest.raises(UserError, match="Unknown option of CiteEval 'hihgest'"):
-        citeeval_options(hihgest=3)
-    for name, value in (("highest", 0), ("merge_below", -1)):
-        with pytest.raises(UserError, match=rf"^{name} .*is {value}; allowed"):
-            citeeval_options(**{name: value})

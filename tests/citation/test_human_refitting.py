@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from metaeval.citation.citeeval import citation_edits
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Edit, coefficients_text, fingerprint, read_coefficients
 from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options_and_values import citeeval_options
+from metaeval.citation.citeeval.options_and_values import PAPER
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.human.rated_statements import HumanAnswer, RatedStatement
@@ -80,17 +81,15 @@ def test_statements_take_the_rating_that_holds_most_of_them_and_the_others_are_c
     delete = {"action": "delete", "citation": 1, "reason": "misleading"}
     # The second deletes what it does not cite; the third is skipped; the fourth cites nothing; the fifth is not rated.
     ask = judged([[delete], [delete], None, [], []])
-    options, asking = citeeval_options(), Asking(model="t", contexts="where needed")
-    split = split_response(answer, options)
-    results = evaluate([answer], [split], ask, asking, options).results
+    split = split_response(answer)
+    rated = evaluate([answer], [split], ask, Asking(model="t", contexts=False))
     starts = [one.start for one in split.statements]
     human = HumanAnswer(answer, (RatedStatement(0, starts[4] - 1, text[: starts[4] - 1], (0.25, 0.75, None)),))
-    found, left_out = edited_statements([human], results, np.array([3]), options)
+    found, left_out = edited_statements([human], rated, np.array([3]))
     assert found == [EditedStatement("a", 3, (1,), (DELETE_1,), 0.5)]
     assert left_out == {"edits that cannot be": 1, "not edited by the judge": 1, "not rated by people": 1}
-    as_it_stands, left_out = edited_statements(
-        [human], results, np.array([3]), citeeval_options(bad_edits="as it stands")
-    )
+    lenient = replace(rated, options=replace(PAPER, bad_edits="as it stands"))
+    as_it_stands, left_out = edited_statements([human], lenient, np.array([3]))
     assert [one.citations for one in as_it_stands] == [(1,), (2,)]
     assert "edits that cannot be" not in left_out
 

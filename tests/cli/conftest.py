@@ -124,7 +124,7 @@ def killed(cli, start, fake, tmp_path) -> Callable[..., Any]:
             return 0.0
 
         with fake.ChatServer(answer=answer, latency=latency) as server:
-            asked = ("--model", "tiny", "--base-url", server.url, "-s", "concurrency=1", "-o", "a.jsonl", "-q")
+            asked = ("--model", "tiny", "--base-url", server.url, "-s", "chat.concurrency=1", "-o", "a.jsonl", "-q")
             process = start(*args, *asked, cwd=tmp_path, stderr=subprocess.PIPE)
             assert enough.wait(120)
             process.send_signal(signal.SIGKILL)

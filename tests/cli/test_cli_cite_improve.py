@@ -11,7 +11,7 @@ pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
-QUICK = ("-s", "interval.resamples=30", "-s", "interval.fewest=2", "-s", "backoff=0.01", "-s", "retries=20")
+QUICK = ("-s", "interval.resamples=30", "-s", "interval.fewest=2", "-s", "chat.backoff=0.01", "-s", "chat.retries=20")
 PASSAGES = [{"text": "Rain fell."}, {"text": "Snow fell."}, {"text": "Fog rose."}]
 
 
@@ -113,26 +113,6 @@ def test_round_after_round_until_nothing_changes_and_a_replay_writes_the_same_by
     assert changes[8]["before"] == changes[0]["after"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
 
 
-def test_rounds_end_where_they_are_told_to(ran, fake, answers, tmp_path):
-    with fake.ChatServer(answer=judge) as server:
-        command = ("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
-        ran(*command)
-    assert lines_of(tmp_path / "a.jsonl")[0]["text"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
-    done = counts(tmp_path / "results/latest")
-    assert [done["system 1", turn, "answers changed"] for turn in ("round 1", "not done")] == [4, 4]
-
-
-def test_the_pipelines_compare_before_and_after(ran, fake, answers, tmp_path):
-    with fake.ChatServer(answer=judge) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "2")
-        ran("cite", "improve", answers, "-o", "improved.jsonl", *endpoint, *QUICK, "-q")
-    quick = ("--nli", "overlap", "--threshold", "0.4", "-s", "interval.resamples=20")
-    ran("cite", "alce", answers, "improved.jsonl", *quick)
-    folder = tmp_path / "results/latest"
-    systems = {one["system"] for one in records(folder, "answers")}
-    assert systems == {"system 0", "system 1", "system 0 improved by tiny", "system 1 improved by tiny"}
-
-
 def test_a_judge_that_goes_in_circles_is_stopped(ran, fake, answers, tmp_path, items):
     def fickle(body):
         """Wants [1] out where it is, and in where it is not."""
@@ -191,7 +171,7 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(ran, fake, answ
     found = values(tmp_path / "results/latest")
     rating = found["system 0", 0, "rating"]
     # One statement missing, from 0 to 1; the other without a citation 0, or left out, if its context is missing.
-    assert (rating["value"], rating["least"], rating["most"]) == (None, 0.0, 1.0)
+    assert (rating["value"], rating["worst"], rating["best"]) == (None, 0.0, 1.0)
     assert "without a judgement; with them" in " ".join(ended.out.split())
 
 
@@ -204,7 +184,7 @@ def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, ans
         return fake.completion("I like\nit.", finish_reason="length" if "of 0," in prompt else "stop")
 
     with fake.ChatServer(answer=useless) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "max_tokens=300")
+        endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "chat.max_tokens=300")
         said = refused("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
     assert said.startswith("None of 8 answers was judged")
     assert "4 cut at the token limit, 4 malformed; the first reply begins 'I like it.'" in said
@@ -245,9 +225,8 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_pa
         assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_no_rounds_are_refused_in_one_sentence(refused, answers):
-    said = refused("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--rounds", "0")
-    assert "rounds is 0; allowed: a whole number from 1" in said
+def test_no_rounds_are_refused(refused, answers):
+    assert "--rounds is '0'" in refused("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--rounds", "0")
 
 
 def test_the_released_profile_reads_and_edits_by_its_own_rules(ran, fake, tmp_path, items):
@@ -260,4 +239,4 @@ def test_the_released_profile_reads_and_edits_by_its_own_rules(ran, fake, tmp_pa
         ran("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK)
     assert lines_of(tmp_path / "a.jsonl")[0]["text"] == "Rain fell on all of the land that day [2, 3]."
     settings = json.loads((tmp_path / "results/latest/improving.json").read_text())["settings"]
-    assert (settings["profile"], settings["options"]) == ("released", "as the profile")
+    assert settings["profile"] == "released"

@@ -1,8 +1,8 @@
 """Baselines that CiteEval is compared with: AutoAIS by a metric; LQAC and AttrScore by a chat model, which judges one
 statement at a time.
 
-A value that lacks a verdict is None with its lowest and highest possible value, and with a point estimate between the
-two from comparable values.
+Values are columns over all statements of all responses, in order (`Units`): the value of a statement that lacks a
+verdict lies between its worst and its best, and is an estimate from comparable values, or NaN.
 
 LQAC (LongBench-Cite, arXiv 2409.02897) asks whether a statement is supported and whether each citation is relevant. The
 released code asks for a rating in ten tokens, up to five times and later at random; here each question is asked once,
@@ -13,165 +13,109 @@ a chat model without examples or by a metric with three classes. The wording of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from metaeval.citation.citation_table import ClaimQuestion, Judgement, judge, needed, premise
+import numpy as np
+
+from metaeval.citation.citation_table import ClaimQuestion, judge, needed, premise
 from metaeval.citation.citeeval.judge import PROMPTS, shown, shown_passage
-from metaeval.citation.citeeval.options_and_values import CitedScenario, Otherwise
+from metaeval.citation.citeeval.options_and_values import PAPER, CitedScenario, CiteEvalOptions, Units
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Entails, NliPair, Passage
-from metaeval.citation.measures import f1
-from metaeval.llm.messages import Answer, ChatRequest, Prompt, State, read_answer, read_object, read_prompt, reply_form
+from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read_object, read_prompt, reply_form
 from metaeval.scoring.contract import ThreeWay
+from metaeval.stats.arrays import Bools, Floats, Ints, ratio
 
 Baseline = Literal["lqac", "attrscore"]
 """Baselines that a chat model judges; a metric judges AutoAIS."""
 
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
+Row = Mapping[str, str | int | float | None]
+"""A row of a table, by column."""
 
-@dataclass(frozen=True, slots=True)
-class Open:
-    """A value in [0, 1] that may be unknown: None with bounds where a verdict is missing, without bounds if undefined.
+Values = Mapping[str, Units]
+"""The values of all statements, by measure."""
 
-    least, most: its lowest and highest possible value, both the value if that is known. point: the value, or a point
-    estimate between its bounds (see `with_point_estimates`); None without an estimate.
+
+def units(worst: Floats, best: Floats) -> Units:
+    """Return values that are known where their ends meet, and NaN elsewhere."""
+    return Units(np.where(worst == best, worst, np.nan), worst, best)
+
+
+def triple(precision: Units, recall: Units) -> Values:
+    """Return recall, precision and their F1; F1 grows with both, so that its ends are the F1 of their ends."""
+    columns = [np.where(p + r == 0, 0.0, ratio(2 * p * r, p + r)) for p, r in zip(precision, recall, strict=True)]
+    value, worst, best = columns
+    return {"recall": recall, "precision": precision, "f1": Units(np.where(worst == best, worst, value), worst, best)}
+
+
+def estimated(values: Units, kind: Ints) -> Units:
+    """Return values with estimates of missing ones: the mean of the known ones of their kind, between their ends."""
+    known = ~np.isnan(values.value)
+    sums = np.bincount(kind, np.where(known, values.value, 0.0)), np.bincount(kind, known)
+    of_kind = np.clip(ratio(*sums)[kind], values.worst, values.best) if kind.size else values.value
+    return values._replace(value=np.where(known, values.value, of_kind))
+
+
+def kinds_of(responses: Sequence[Response], splits: Sequence[Split]) -> Ints:
+    """Return the kind of each statement: cited or uncited, and of which system; their questions differ."""
+    codes: dict[tuple[str, bool], int] = {}
+    kinds = [
+        codes.setdefault((response.system, bool(statement.citations)), len(codes))
+        for response, split in zip(responses, splits, strict=True)
+        for statement in split.statements
+    ]
+    return np.array(kinds, dtype=np.int64)
+
+
+def response_means(values: Units, cited: Bools, response: Ints, n: int, scenario: CitedScenario = "full") -> Units:
+    """Return the values of n responses: the mean over all their statements, or over those with citations.
+
+    values, cited, response: of each statement its value, whether it has citations, and its response. A response without
+    statements has no value; in the scenario "cited", one without citations is 0, as CiteEval publishes.
     """
-
-    value: float | None
-    least: float | None = None
-    most: float | None = None
-    point: float | None = field(default=None, compare=False)
-
-
-def known(value: float) -> Open:
-    """Return an `Open` for a known value, which is also its bounds and its point estimate."""
-    return Open(value, value, value, value)
-
-
-UNDEFINED = Open(None)
-UNKNOWN = Open(None, 0.0, 1.0)
-
-
-def known_or_missing(value: float | None) -> Open:
-    """Return a known value, or one between 0 and 1 for None."""
-    return UNKNOWN if value is None else known(value)
-
-
-def between(least: float, most: float, point: float | None = None) -> Open:
-    """Return an unknown value with its bounds, and the point estimate moved between these; known if they are equal."""
-    if least == most:
-        return known(least)
-    return Open(None, least, most, None if point is None else min(max(point, least), most))
-
-
-Triple = Mapping[str, Open]
-"""Citation precision, recall and F1 of a statement or a response, in [0, 1], by name."""
-
-TRIPLE = ("precision", "recall", "f1")
-
-
-def triple(precision: Open, recall: Open) -> Triple:
-    """Return precision, recall and their F1, each with the bounds that missing verdicts leave.
-
-    F1 grows with precision and recall, so that its bounds are the F1 of their lower and of their upper bounds. All
-    three are undefined if precision or recall is.
-    """
-    if precision.least is None or precision.most is None or recall.least is None or recall.most is None:
-        return dict.fromkeys(TRIPLE, UNDEFINED)
-    sure = precision.point is not None and recall.point is not None
-    both = between(
-        f1(precision.least, recall.least) or 0.0,
-        f1(precision.most, recall.most) or 0.0,
-        (f1(precision.point, recall.point) or 0.0) if sure else None,
+    used = cited | (scenario == "full")
+    counts = np.bincount(response[used], minlength=n)
+    masked = (np.bincount(response, minlength=n) > 0) & (counts == 0)
+    value, worst, best = (
+        np.where(masked, 0.0, ratio(np.bincount(response[used], column[used], n), counts)) for column in values
     )
-    return {"precision": precision, "recall": recall, "f1": both}
+    # Rounding can move a mean of estimates out of its ends.
+    return Units(np.where(worst == best, worst, np.clip(value, worst, best)), worst, best)
 
 
-def autoais(responses: Sequence[Response], splits: Sequence[Split], entails: Entails) -> list[list[Triple]]:
-    """Return AutoAIS of each statement, by response, from entailment verdicts in at most three batches.
+def autoais(responses: Sequence[Response], splits: Sequence[Split], entails: Entails) -> Values:
+    """Return AutoAIS of each statement, from entailment verdicts in at most three batches.
 
     Recall: 1 if the cited passages together entail the statement, else 0. Precision: the mean over its citations of
     1 if recall is 1 and the citation is needed (see `citation_table.needed`), else 0. Both are 0 without a
     citation. A citation of a passage that does not exist supports nothing. Gao et al. 2023 (ALCE); aggregated as in
     CiteEval. Raises ValueError if the lengths differ.
     """
-    questions = []
+    questions, cited = [], []
     for response, split in zip(responses, splits, strict=True):
         for statement in split.statements:
-            cited = tuple(number - 1 for number in statement.citations if 1 <= number <= len(response.passages))
-            questions.append(ClaimQuestion(statement.text, response.passages, cited))
-    judged = iter(judge(questions, entails))
-    return [[_triple(statement, next(judged)) for statement in split.statements] for split in splits]
-
-
-def response_value(values: Sequence[Open], cited: Sequence[bool], scenario: CitedScenario = "full") -> Open:
-    """Return the value of a response: the mean over all its statements, or over those with citations.
-
-    It is unknown, with bounds, if one of them is, and undefined without statements; in the scenario "cited", a response
-    without citations is 0, as CiteEval publishes. Raises ValueError if the lengths differ.
-    """
-    used = [value for value, has in zip(values, cited, strict=True) if has or scenario == "full"]
-    if not used:
-        return known(0.0) if values else UNDEFINED
-    return mean(used)
-
-
-def response_triple(triples: Sequence[Triple], cited: Sequence[bool], scenario: CitedScenario = "full") -> Triple:
-    """Return precision, recall and F1 of a response, each the mean of its statements'; see `response_value`."""
-    return {name: response_value([statement[name] for statement in triples], cited, scenario) for name in TRIPLE}
-
-
-def mean(values: Sequence[Open]) -> Open:
-    """Return the mean; unknown (with bounds) if a value is unknown, undefined without values or if one is undefined."""
-    least = [value.least for value in values if value.least is not None]
-    most = [value.most for value in values if value.most is not None]
-    if not values or len(least) < len(values) or len(most) < len(values):
-        return UNDEFINED
-    # The bounds of a known value equal it: if all values are known, both means are the same float.
-    points = [value.point for value in values if value.point is not None]
-    point = sum(points) / len(points) if len(points) == len(values) else None
-    return between(sum(least) / len(least), sum(most) / len(most), point)
-
-
-def with_point_estimates(values: Sequence[Sequence[Open]], kinds: Sequence[Sequence[Hashable]]) -> list[list[Open]]:
-    """Return the values, unknown ones with a point estimate: the mean point of their kind, moved between their bounds.
-
-    values: of each response, those of its statements or citations. kinds: the kind of each value, in the same layout.
-    A value of a kind of which no value has a point stays without one. Raises ValueError if the lengths differ.
-    """
-    points: dict[Hashable, list[float]] = {}
-    pairs = [list(zip(row, row_kinds, strict=True)) for row, row_kinds in zip(values, kinds, strict=True)]
-    for value, kind in chain.from_iterable(pairs):
-        if value.point is not None:
-            points.setdefault(kind, []).append(value.point)
-    means = {kind: sum(numbers) / len(numbers) for kind, numbers in points.items()}
-
-    def with_point(value: Open, kind: Hashable) -> Open:
-        if value.point is not None or value.least is None or value.most is None:
-            return value
-        return between(value.least, value.most, means.get(kind))
-
-    return [[with_point(*pair) for pair in row] for row in pairs]
-
-
-def _triple(statement: ResponseStatement, judgement: Judgement) -> Triple:
-    if judgement.joint is None:
-        return triple(known(0.0), known(0.0))
-    share = len(judgement.alone) / len(statement.citations)
-    if judgement.joint.entailed is None:
-        return triple(between(0.0, share), UNKNOWN)
-    if not judgement.joint.entailed:
-        return triple(known(0.0), known(0.0))
-    hits = [needed(alone, rest) for alone, rest in zip(judgement.alone, judgement.rest, strict=True)]
-    hits = [True] if len(hits) == 1 else hits
-    # A citation of a passage that does not exist is a miss.
-    misses = [False] * (len(statement.citations) - len(hits))
-    return triple(mean([known_or_missing(None if hit is None else float(hit)) for hit in [*hits, *misses]]), known(1.0))
+            passages = tuple(number - 1 for number in statement.citations if 1 <= number <= len(response.passages))
+            questions.append(ClaimQuestion(statement.text, response.passages, passages))
+            cited.append(len(statement.citations))
+    ends = []  # of precision and of recall
+    for (joint, alone, rest), n in zip(judge(questions, entails), cited, strict=True):
+        entailed = joint is not None and joint.entailed
+        if entailed is None:
+            ends.append((0.0, len(alone) / n, 0.0, 1.0))
+        elif not entailed:
+            ends.append((0.0, 0.0, 0.0, 0.0))
+        elif len(alone) == 1:
+            ends.append((1 / n, 1 / n, 1.0, 1.0))
+        else:
+            hits = list(map(needed, alone, rest))
+            ends.append((sum(hit is True for hit in hits) / n, sum(hit is not False for hit in hits) / n, 1.0, 1.0))
+    columns = np.array(ends, dtype=np.float64).reshape(-1, 4).T
+    return triple(units(*columns[:2]), units(*columns[2:]))
 
 
 MakeRequest = Callable[[str, dict[str, Any]], ChatRequest]
@@ -222,6 +166,22 @@ class Inquiry:
     request: ChatRequest
 
 
+Heard = Sequence[tuple[Inquiry, Answer]]
+"""Questions with their replies."""
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedStatements:
+    """What a judge of a baseline says of all statements.
+
+    values: their values by measure. words: texts of their rows, such as labels. labels: AttrScore's, of each citation.
+    """
+
+    values: Values
+    words: Sequence[Row]
+    labels: Counter[str | None]
+
+
 def citable(statement: ResponseStatement, response: Response) -> list[tuple[int, Passage]]:
     """Return (index in the statement's citations, passage) of each citation whose passage has a text or a title."""
     cited = [(place, n) for place, n in enumerate(statement.citations) if 1 <= n <= len(response.passages)]
@@ -237,34 +197,6 @@ NEED = QuestionKind("lqac_need", "needs_citation", ("yes", "no"), ("query", "ans
 PRECISION = QuestionKind("lqac_precision", "relevance", ("relevant", "irrelevant"))
 KINDS = (RECALL, NEED, PRECISION)
 
-_Question = tuple[str, int, int, int | None]
-"""The kind, response, statement and citation of a question."""
-
-
-@dataclass(frozen=True)
-class LqacStatement:
-    """A chat model's verdicts on a statement, and the statement's precision, recall and F1 (values).
-
-    verdict: "full", "partial" or "none" (support) if it has citations, else "needs a citation" or "needs none"; None if
-    missing. relevance: 1 or 0 for each citation, in order. states: numbers of the questions about it, by outcome.
-    """
-
-    values: Triple
-    recall: Open
-    relevance: tuple[Open, ...]
-    verdict: str | None
-    states: Counter[State] = field(default_factory=Counter)
-
-    def with_values(self, recall: Open, relevance: Sequence[Open]) -> LqacStatement:
-        """Return the statement with this recall and relevance of its citations, and with values from these."""
-        precision = mean(relevance) if relevance else known(0.0)
-        return replace(self, values=triple(precision, recall), recall=recall, relevance=tuple(relevance))
-
-    @property
-    def relevant(self) -> tuple[bool | None, ...]:
-        """Whether each citation is relevant, in order; None: the verdict is missing."""
-        return tuple(None if value.value is None else value.value == 1.0 for value in self.relevance)
-
 
 def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
     """Return the questions of LQAC, one per request, by response and in the order of its statements.
@@ -277,83 +209,73 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
     prompts = {kind.name: kind.prompt() for kind in KINDS}
     inquiries: list[Inquiry] = []
     for number, (response, split) in enumerate(zip(responses, splits, strict=True)):
-        if split.no_answer:
-            continue
         text = "\n".join(statement.text for statement in split.statements)
-        for place, statement in enumerate(split.statements):
+        for place, statement in enumerate(() if split.no_answer else split.statements):
+            asked: list[tuple[QuestionKind, int | None, list[Passage]]] = [(NEED, None, [])]
+            if statement.citations:
+                cited = citable(statement, response)
+                asked = [(RECALL, None, [passage for _, passage in cited])] if cited else []
+                asked += [(PRECISION, citation, [passage]) for citation, passage in cited]
             texts = {"query": shown(response.question), "answer": shown(text), "statement": shown(statement.text)}
-            for kind, citation, passages in _lqac_questions(statement, response):
+            for kind, citation, passages in asked:
                 content = prompts[kind.name].fill(**texts, passages="\n".join(map(shown_passage, passages)))
                 inquiries.append(Inquiry(kind, number, place, citation, make(content, kind.form)))
     return inquiries
 
 
-def _lqac_questions(
-    statement: ResponseStatement, response: Response
-) -> list[tuple[QuestionKind, int | None, list[Passage]]]:
-    """Return (kind, index of the citation or None, passages in the prompt) of each question about a statement."""
-    if not statement.citations:
-        return [(NEED, None, [])]
-    cited = citable(statement, response)
-    relevance = [(PRECISION, citation, [passage]) for citation, passage in cited]
-    return [(RECALL, None, [passage for _, passage in cited]), *relevance] if cited else []
-
-
-def lqac(
-    responses: Sequence[Response], splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]
-) -> list[list[LqacStatement]]:
-    """Return LQAC of each statement, by response. answers: each question of `lqac_inquiries` with its reply.
+def lqac(responses: Sequence[Response], splits: Sequence[Split], heard: Heard) -> JudgedStatements:
+    """Return LQAC of each statement. heard: its questions with their replies.
 
     Recall: 1, 0.5 or 0 for full, partial or no support; without citations, 1 if the statement needs none, else 0.
     Precision: the share of its citations that are relevant, 0 without citations. A citation whose passage does not
-    exist or is empty supports nothing and is irrelevant.
+    exist or is empty supports nothing and is irrelevant. A response that says that it found no answer needs none.
     """
-    choices: dict[_Question, tuple[str | None, State]] = {}
-    for inquiry, answer in answers:
-        key = inquiry.kind.name, inquiry.response, inquiry.statement, inquiry.citation
-        choices[key] = read_answer(answer, inquiry.kind.read)
-    judged: list[LqacStatement] = []
-    kinds: list[tuple[str, bool]] = []
-    for number, (response, split) in enumerate(zip(responses, splits, strict=True)):
+    said = {
+        (inquiry.kind, inquiry.response, inquiry.statement, inquiry.citation): read_answer(answer, inquiry.kind.read)[0]
+        for inquiry, answer in heard
+    }
+    worth: dict[str | None, float] = {**SUPPORT, "yes": 0.0, "no": 1.0, "relevant": 1.0, "irrelevant": 0.0}
+    worth[None] = np.nan
+    recalls: list[float] = []
+    relevance: list[float] = []
+    of: list[int] = []  # the statement of each citation
+    words: list[Row] = []
+    for number, (_, split) in enumerate(zip(responses, splits, strict=True)):
         for place, statement in enumerate(split.statements):
-            judged.append(_statement(number, place, statement, split.no_answer, choices))
-            # Point estimates are by system, and separate for cited and uncited statements, whose questions differ.
-            kinds.append((response.system, bool(statement.citations)))
-    (recalls,) = with_point_estimates([[statement.recall for statement in judged]], [kinds])
-    relevance_kinds = [[kind] * len(statement.relevance) for statement, kind in zip(judged, kinds, strict=True)]
-    relevance = with_point_estimates([statement.relevance for statement in judged], relevance_kinds)
-    valued = map(LqacStatement.with_values, judged, recalls, relevance)
-    return [[next(valued) for _ in split.statements] for split in splits]
+            if statement.citations:
+                verdict = word = said.get((RECALL, number, place, None), "none")
+            else:
+                word = said.get((NEED, number, place, None), "no")
+                verdict = {"yes": "needs a citation", "no": "needs none", None: None}[word]
+            relevant = [
+                worth[said.get((PRECISION, number, place, citation), "irrelevant")]
+                for citation in range(len(statement.citations))
+            ]
+            recalls.append(worth[word])
+            relevance += relevant
+            of += [len(words)] * len(relevant)
+            shown_relevance = " ".join("?" if np.isnan(value) else str(int(value)) for value in relevant)
+            words.append({"lqac_said": verdict, "lqac_relevant": shown_relevance})
+    kinds, places = kinds_of(responses, splits), np.array(of, dtype=np.int64)
+    recall = estimated(_known_or_missing(recalls), kinds)
+    relevant_units = estimated(_known_or_missing(relevance), kinds[places])
+    return JudgedStatements(triple(_mean_of_citations(relevant_units, places, len(words)), recall), words, Counter())
 
 
-def _statement(
-    number: int,
-    place: int,
-    statement: ResponseStatement,
-    no_answer: bool,
-    choices: Mapping[_Question, tuple[str | None, State]],
-) -> LqacStatement:
-    if not statement.citations:
-        # A response that says that it found no answer needs no citation, and no question is asked about it.
-        need, state = ("no", None) if no_answer else choices[NEED.name, number, place, None]
-        recall = known_or_missing(None if need is None else float(need == "no"))
-        verdict = {"yes": "needs a citation", "no": "needs none", None: None}[need]
-        return LqacStatement({}, recall, (), verdict, _counted([state]))
-    support, state = choices.get((RECALL.name, number, place, None), ("none", None))
-    recall = known_or_missing(None if support is None else SUPPORT[support])
-    keys = [(PRECISION.name, number, place, citation) for citation in range(len(statement.citations))]
-    relevance, states = zip(*(choices.get(key, ("irrelevant", None)) for key in keys), strict=True)
-    values = tuple(known_or_missing(None if word is None else float(word == "relevant")) for word in relevance)
-    return LqacStatement({}, recall, values, support, _counted([state, *states]))
+def _known_or_missing(values: Sequence[float]) -> Units:
+    """Return values as units; NaN is a missing verdict, between 0 and 1."""
+    value = np.array(values, dtype=np.float64)
+    return Units(value, np.nan_to_num(value, nan=0.0), np.nan_to_num(value, nan=1.0))
 
 
-def _counted(states: Iterable[State | None]) -> Counter[State]:
-    """Return the number of questions by outcome, without those that were not asked (None)."""
-    return Counter(state for state in states if state is not None)
+def _mean_of_citations(citations: Units, of: Ints, n: int) -> Units:
+    """Return the mean over the citations of each of n statements (of: the statement of each); 0 without a citation."""
+    counts = np.bincount(of, minlength=n)
+    value, worst, best = (np.where(counts == 0, 0.0, ratio(np.bincount(of, column, n), counts)) for column in citations)
+    return Units(np.where(worst == best, worst, value), worst, best)
 
 
-Mode = Literal["strict", "relaxed"]
-MODES: tuple[Mode, ...] = ("strict", "relaxed")
+MODES = ("strict", "relaxed")
 
 LABEL = QuestionKind("attrscore", "label", ("Attributable", "Contradictory", "Extrapolatory"))
 
@@ -363,35 +285,45 @@ NO_PASSAGE = "No passage"
 UNREAD = "?"
 """In place of a label: the judge's reply holds none of the three."""
 
-_Where = tuple[int, int, int]
+Where = tuple[int, int, int]
 """Indices of response, statement and citation."""
-
-_LABEL_VALUES: Mapping[str, float] = {"Attributable": 1.0, "Contradictory": 0.0, NO_PASSAGE: 0.0}
 
 LabelPairs = Callable[[Sequence[NliPair]], Sequence[str | None]]
 """Maps (passage as a premise, statement) pairs to labels; None for a missing label."""
 
 
-@dataclass(frozen=True)
-class AttrStatement:
-    """The labels of a statement's citations, in order; None: missing. states: numbers of questions by outcome."""
-
-    labels: tuple[str | None, ...]
-    states: Counter[State] = field(default_factory=Counter)
-
-
-def attrscore(labels: Sequence[str | None], mode: Mode = "strict", otherwise: Otherwise = "missing") -> Open:
-    """Return AttrScore of a statement: the mean value of its citations' labels, and 0 without a citation.
+def attrscore(
+    responses: Sequence[Response],
+    splits: Sequence[Split],
+    labels: Mapping[Where, str | None],
+    options: CiteEvalOptions = PAPER,
+    judge_name: str = "",
+) -> JudgedStatements:
+    """Return AttrScore of each statement: the mean value of its citations' labels, and 0 without a citation.
 
     Attributable has the value 1, Contradictory 0, Extrapolatory 0 (strict) or 0.5 (relaxed). `UNREAD` is missing, or
-    has the value 1 with otherwise="attributable". None, a label that was never received, is missing with either.
+    has the value 1 with otherwise="attributable". None, a label that was never received, is missing with either. A
+    citation without an entry in `labels` cites no passage with a text.
     """
-    return mean([_label_value(label, mode, otherwise) for label in labels]) if labels else known(0.0)
-
-
-def modes_of(labels: Sequence[str | None], otherwise: Otherwise = "missing") -> dict[str, Open]:
-    """Return AttrScore of a statement as "strict" and as "relaxed"."""
-    return {mode: attrscore(labels, mode, otherwise) for mode in MODES}
+    worth: dict[str | None, float] = {"Attributable": 1.0, "Contradictory": 0.0, NO_PASSAGE: 0.0, None: np.nan}
+    other = 1.0 if options.otherwise == "attributable" else np.nan
+    labelled: list[list[str | None]] = [
+        [labels.get((number, place, citation), NO_PASSAGE) for citation in range(len(statement.citations))]
+        for number, split in enumerate(splits)
+        for place, statement in enumerate(split.statements)
+    ]
+    every = [label for row in labelled for label in row]
+    of = np.repeat(np.arange(len(labelled)), [len(row) for row in labelled])
+    kinds = kinds_of(responses, splits)
+    values = {}
+    for mode, extrapolatory in zip(MODES, (0.0, 0.5), strict=True):
+        worth["Extrapolatory"] = extrapolatory
+        known = _known_or_missing([worth.get(label, other) for label in every])
+        values[mode] = estimated(_mean_of_citations(known, of, len(labelled)), kinds)
+    words: list[Row] = [
+        {f"attrscore_labels_{judge_name}": "; ".join(label or "?" for label in row)} for row in labelled
+    ]
+    return JudgedStatements(values, words, Counter(every))
 
 
 def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
@@ -406,22 +338,19 @@ def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], 
     return inquiries
 
 
-def attrscore_by_model(splits: Sequence[Split], answers: Sequence[tuple[Inquiry, Answer]]) -> list[list[AttrStatement]]:
-    """Return AttrScore's labels by a chat model, by response. answers: each of its questions with the reply."""
-    labels: dict[_Where, str | None] = {}
-    states: dict[_Where, State] = {}
-    for inquiry, answer in answers:
-        if inquiry.kind == LABEL:
-            where = inquiry.response, inquiry.statement, inquiry.citation or 0
-            label, states[where] = read_answer(answer, LABEL.read)
-            labels[where] = UNREAD if states[where] == "unparsed" else label
-    return _labelled(splits, labels, states)
+def labels_by_model(heard: Heard) -> dict[Where, str | None]:
+    """Return AttrScore's labels by a chat model. heard: its questions with their replies."""
+    labels: dict[Where, str | None] = {}
+    for inquiry, answer in heard:
+        label, state = read_answer(answer, LABEL.read)
+        labels[inquiry.response, inquiry.statement, inquiry.citation or 0] = UNREAD if state == "unparsed" else label
+    return labels
 
 
-def attrscore_by_metric(
+def labels_by_metric(
     responses: Sequence[Response], splits: Sequence[Split], label: LabelPairs
-) -> list[list[AttrStatement]]:
-    """Return AttrScore's labels by a metric, by response; a passage is read below its title.
+) -> dict[Where, str | None]:
+    """Return AttrScore's labels by a metric; a passage is read below its title.
 
     label: called once, with all distinct pairs. Raises ValueError if the lengths differ.
     """
@@ -429,7 +358,7 @@ def attrscore_by_metric(
     pairs = {where: (premise([passage]), statement.text) for where, _, statement, passage in cited}
     unique = list(dict.fromkeys(pairs.values()))
     labels = dict(zip(unique, label(unique), strict=True)) if unique else {}
-    return _labelled(splits, {where: labels[pair] for where, pair in pairs.items()}, {})
+    return {where: labels[pair] for where, pair in pairs.items()}
 
 
 def most_probable_label(ways: ThreeWay | None) -> str | None:
@@ -441,33 +370,9 @@ def most_probable_label(ways: ThreeWay | None) -> str | None:
 
 def _cited_passages(
     responses: Sequence[Response], splits: Sequence[Split]
-) -> Iterator[tuple[_Where, Response, ResponseStatement, Passage]]:
+) -> Iterator[tuple[Where, Response, ResponseStatement, Passage]]:
     """Yield (indices, response, statement, passage) of each citation whose passage has a text or a title."""
     for number, (response, split) in enumerate(zip(responses, splits, strict=True)):
         for place, statement in enumerate(split.statements):
             for citation, passage in citable(statement, response):
                 yield (number, place, citation), response, statement, passage
-
-
-def _labelled(
-    splits: Sequence[Split], labels: Mapping[_Where, str | None], states: Mapping[_Where, State]
-) -> list[list[AttrStatement]]:
-    """Return the labels of each statement's citations (`NO_PASSAGE` where absent), and counts of their states."""
-
-    def of(number: int, place: int, statement: ResponseStatement) -> AttrStatement:
-        keys = [(number, place, citation) for citation in range(len(statement.citations))]
-        counted = Counter(states[key] for key in keys if key in states)
-        return AttrStatement(tuple(labels.get(key, NO_PASSAGE) for key in keys), counted)
-
-    return [
-        [of(number, place, statement) for place, statement in enumerate(split.statements)]
-        for number, split in enumerate(splits)
-    ]
-
-
-def _label_value(label: str | None, mode: Mode, otherwise: Otherwise) -> Open:
-    if label == "Extrapolatory":
-        return known(0.5 if mode == "relaxed" else 0.0)
-    # A label that was never received stays missing in the released code too.
-    value = None if label is None else _LABEL_VALUES.get(label, 1.0 if otherwise == "attributable" else None)
-    return known_or_missing(value)

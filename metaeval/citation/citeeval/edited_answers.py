@@ -10,10 +10,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 
 from metaeval.citation.citeeval.citation_edits import OWN_KNOWLEDGE, REASONS, Edit, apply_edits
-from metaeval.citation.citeeval.evaluate_responses import ResponseValues, evaluate
+from metaeval.citation.citeeval.evaluate_responses import Rated, evaluate, values_of
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
@@ -21,8 +21,6 @@ from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import MarkStyles, brackets
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.llm.messages import Ask
-
-T = TypeVar("T")
 
 Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
 """Outcome of a statement. not judged: it has citations, and the judge gave no edits of it. marks not found: the marks
@@ -50,19 +48,22 @@ class Improved:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """All answers of a round and, for each, its statements, the judge's values of it, and the answer after its edits.
+    """All answers of a round as the judge rates them, and each answer after its edits, as in the next round.
 
-    answers: as they are judged; round 0 is before any edit. edits: each answer after the judge's edits, as in the next
-    round. changed: indices of the answers that changed since the round before. recut: indices of the answers whose
-    statements have other texts than in the round before, because a mark moved the end of a sentence.
+    rated: round 0 is before any edit. changed: indices of the answers that changed since the round before. recut:
+    indices of the answers whose statements have other texts than in the round before, because a mark moved the end of a
+    sentence.
     """
 
-    answers: Sequence[Answer]
-    splits: Sequence[Split]
-    results: Sequence[ResponseValues]
+    rated: Rated
     edits: Sequence[Improved]
     changed: frozenset[int] = frozenset()
     recut: frozenset[int] = frozenset()
+
+    @property
+    def answers(self) -> Sequence[Answer]:
+        """The answers as they are judged."""
+        return self.rated.responses
 
     @property
     def moving(self) -> frozenset[int]:
@@ -109,12 +110,12 @@ def judged_round(
     answers: Sequence[Answer], splits: Sequence[Split], ask: Ask, asking: Asking, options: CiteEvalOptions = PAPER
 ) -> Round:
     """Return a round: the answers, the judge's values and edits of their citations, and the answers after the edits."""
-    results = evaluate(answers, splits, ask, asking, options).results
+    rated = evaluate(answers, splits, ask, asking, options)
     edits = [
-        improved(answer, split, result.judged.edits, options)
-        for answer, split, result in zip(answers, splits, results, strict=True)
+        improved(answer, split, judged.edits, options)
+        for answer, split, judged in zip(answers, splits, rated.judged, strict=True)
     ]
-    return Round(answers, splits, results, edits)
+    return Round(rated, edits)
 
 
 def further_rounds(
@@ -135,36 +136,25 @@ def further_rounds(
         if not moving or len(rounds) > most:
             return rounds, frozenset(circling)
         moved = [last.edits[number].answer for number in moving]
-        for number, answer in zip(moving, moved, strict=True):
-            seen[number].add(answer.text)
-        splits = [split_response(answer, options, splitter) for answer in moved]
-        rounds.append(_next_round(last, moving, judged_round(moved, splits, ask, asking, options)))
-
-
-def _next_round(last: Round, moving: Sequence[int], again: Round) -> Round:
-    """Return the round after `last`: the answers at the indices `moving` from `again`, all others from `last`.
-
-    again: a round of only the answers that changed, in the order of `moving`.
-    """
-
-    def texts(split: Split) -> list[str]:
-        return [statement.text for statement in split.statements]
-
-    pairs = zip(moving, again.splits, strict=True)
-    recut = frozenset(number for number, split in pairs if texts(split) != texts(last.splits[number]))
-
-    def replaced(old: Sequence[T], new: Sequence[T]) -> list[T]:
-        values = dict(zip(moving, new, strict=True))
-        return [values.get(number, previous) for number, previous in enumerate(old)]
-
-    return Round(
-        replaced(last.answers, again.answers),
-        replaced(last.splits, again.splits),
-        replaced(last.results, again.results),
-        replaced(last.edits, again.edits),
-        frozenset(moving),
-        recut,
-    )
+        again = judged_round(
+            moved, [split_response(answer, options, splitter) for answer in moved], ask, asking, options
+        )
+        answers, splits, judged = list(last.answers), list(last.rated.splits), list(last.rated.judged)
+        edits, recut = list(last.edits), set()
+        for place, number in enumerate(moving):
+            texts = [
+                [statement.text for statement in split.statements]
+                for split in (splits[number], again.rated.splits[place])
+            ]
+            if texts[0] != texts[1]:
+                recut.add(number)
+            seen[number].add(moved[place].text)
+            answers[number], splits[number] = moved[place], again.rated.splits[place]
+            judged[number], edits[number] = again.rated.judged[place], again.edits[place]
+        values = values_of(answers, splits, judged, asking.mode, options)
+        rounds.append(
+            Round(Rated(answers, splits, judged, values, options), edits, frozenset(moving), frozenset(recut))
+        )
 
 
 def _changes(

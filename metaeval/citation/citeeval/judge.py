@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from html import escape
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from metaeval.citation.chat_models import chat_request, checked_extra
+from metaeval.citation.chat_models import ChatOptions, Output, chat_request
 from metaeval.citation.citeeval.citation_edits import REASONS, Edit
 from metaeval.citation.citeeval.options_and_values import CONTEXTS, PAPER, STARS, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
@@ -56,11 +56,6 @@ _EDITING: Mapping[JudgeMode, tuple[str, dict[str, Any]]] = {
 
 _ATTRIBUTION = messages.object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())})
 
-
-def _entry(module: Module, mode: JudgeMode) -> dict[str, Any]:
-    return _ATTRIBUTION if module == "attribution" else _EDITING[mode][1]
-
-
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
 _BLOCK = r'<{tag}\s+sentence_id="(?P<number>\d+)"\s*>(?P<body>.*?)</{tag}>'
 _EDIT = re.compile(
@@ -89,7 +84,8 @@ def reply_schema(module: Module, mode: JudgeMode = "edits") -> dict[str, Any]:
 
     It is {"statements": [one object per statement]}; in an object, reasoning, if any, precedes the judgement.
     """
-    return messages.reply_form(module, statements={"type": "array", "items": _entry(module, mode)})
+    entry = _ATTRIBUTION if module == "attribution" else _EDITING[mode][1]
+    return messages.reply_form(module, statements={"type": "array", "items": entry})
 
 
 def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMode = "edits") -> ParsedReply | None:
@@ -97,13 +93,15 @@ def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMo
 
     An entry that breaks the schema anywhere is counted as a problem, and ignored as a whole.
     """
-    body = messages.read_object(text, reply_schema(module, mode), any_entries=True)
+    form = reply_schema(module, mode)
+    body = messages.read_object(text, form, any_entries=True)
     if body is None:
         return None
+    schema = form["json_schema"]["schema"]["properties"]["statements"]["items"]
     entries = [
         (entry["id"], entry)
         for entry in body["statements"]
-        if messages.keeps(entry, _entry(module, mode))
+        if messages.keeps(entry, schema)
         and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in entry.get("edits", ()))
     ]
     problems = Counter({"out of schema": len(body["statements"]) - len(entries)})
@@ -111,22 +109,23 @@ def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMo
     if module == "attribution":
         contexts = {number: _CONTEXT_NUMBERS[entry["context"]] for number, entry in by_number.items()}
         return ParsedReply(contexts, problems=+problems)
-    edits = {n: tuple(map(_edit_in_json, entry["edits"])) for n, entry in by_number.items() if "edits" in entry}
+    edits = {
+        number: tuple(
+            Edit(edit["action"], REASONS[edit["action"]].index(edit["reason"]) + 1, edit["citation"])
+            for edit in entry["edits"]
+        )
+        for number, entry in by_number.items()
+        if "edits" in entry
+    }
     stars = {number: entry["rating"] for number, entry in by_number.items()}
     return ParsedReply(edits=edits, stars=stars, problems=+problems)
 
 
-def _edit_in_json(edit: Mapping[str, Any]) -> Edit:
-    return Edit(edit["action"], REASONS[edit["action"]].index(edit["reason"]) + 1, edit["citation"])
-
-
-def read_tags(
-    text: str, module: Module, numbers: Collection[int], tag: str = "attribution", stops: bool = False
-) -> ParsedReply | None:
+def read_tags(text: str, module: Module, numbers: Collection[int], stops: bool = False) -> ParsedReply | None:
     """Return what a reply in tags says; None for one without any block of the right name. numbers: see `read_json`.
 
-    Contexts: `<attribution sentence_id="1"> 2 </attribution>`; tag: the name in place of attribution. Edits and
-    ratings: `<editing sentence_id="1"> <DELETE citation="6"> DELETE REASON 1 </DELETE> </editing>` and
+    Contexts: `<attribution sentence_id="1"> 2 </attribution>`. Edits and ratings:
+    `<editing sentence_id="1"> <DELETE citation="6"> DELETE REASON 1 </DELETE> </editing>` and
     `<rating sentence_id="1"> 4 </rating>`. An empty block of edits, or `N/A`, gives an empty tuple; other words may
     mean an edit, and are out of schema, as is a whole block with an unreadable edit. stops: an edit with an unknown
     reason raises `UserError` instead.
@@ -141,11 +140,14 @@ def read_tags(
         problems["out of schema"] += len(blocks) - len(entries)
         return _single_entries(entries, numbers, problems)
 
+    def one_of(allowed: Container[int]) -> Callable[[str], int | None]:
+        return lambda body: number if (number := _number(body)) in allowed else None
+
     if module == "attribution":
-        reply = ParsedReply(contexts=read(tag, lambda body: _one_of(CONTEXTS, body)), problems=+problems)
+        reply = ParsedReply(contexts=read("attribution", one_of(CONTEXTS)), problems=+problems)
     else:
-        edits = read("editing", lambda body: _edits(body, stops))
-        reply = ParsedReply(edits=edits, stars=read("rating", lambda body: _one_of(STARS, body)), problems=+problems)
+        edits, stars = read("editing", partial(_edits, stops=stops)), read("rating", one_of(STARS))
+        reply = ParsedReply(edits=edits, stars=stars, problems=+problems)
     return reply if reply != ParsedReply() else None
 
 
@@ -163,33 +165,26 @@ def _number(text: str) -> int:
     return int(digits) if digits.isdecimal() and len(digits) <= _LONGEST_NUMBER else -1
 
 
-def _one_of(allowed: Container[int], body: str) -> int | None:
-    number = _number(body)
-    return number if number in allowed else None
-
-
 def _edits(body: str, stops: bool) -> tuple[Edit, ...] | None:
-    edits = [_edit_in_tags(match, stops) for match in _EDIT.finditer(body)]
-    readable = [edit for edit in edits if edit is not None]
+    """Return the edits in a block of tags; None if one of them, or what stands beside them, cannot be read."""
+    edits: list[Edit] = []
+    matches = list(_EDIT.finditer(body))
     rest = _EDIT.sub("", body).strip()
-    if len(readable) < len(edits) or ("<" in rest if edits else rest not in ("", "N/A")):
+    if "<" in rest if matches else rest not in ("", "N/A"):
         return None
-    return tuple(readable)
-
-
-def _edit_in_tags(match: re.Match[str], stops: bool) -> Edit | None:
-    reason = _REASON.fullmatch(match["reason"])
-    citation, number = _number(match["citation"]), -1 if reason is None else _number(reason[1])
-    if reason is None or citation < 0:
-        return None
-    if number not in (1, 2, 3):
-        if stops:
-            raise UserError(
-                f"An edit has the reason {reason[1]}, on which the released code fails: set stops=false to count it "
-                "and continue."
-            )
-        return None
-    return Edit("delete" if match["action"] == "DELETE" else "add", number, citation)
+    for match in matches:
+        reason, citation = _REASON.fullmatch(match["reason"]), _number(match["citation"])
+        if reason is None or citation < 0:
+            return None
+        number = _number(reason[1])
+        if number not in (1, 2, 3):
+            if stops:
+                raise UserError(
+                    f"An edit has the reason {reason[1]}, on which the released code fails: use --profile paper."
+                )
+            return None
+        edits.append(Edit("delete" if match["action"] == "DELETE" else "add", number, citation))
+    return tuple(edits)
 
 
 PLACES = ("query", "passages", "statements")
@@ -200,25 +195,12 @@ MODULES: tuple[Module, ...] = ("attribution", "editing")
 PROMPTS = Path(__file__).parent / "prompts"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Asking:
-    """Options of the requests to CiteEval's judge; each field can change a reply."""
+class Asking(ChatOptions):
+    """The chat model, and the requests to CiteEval's judge; `output="text"` is for prompts that ask for tags."""
 
-    model: str
-    """Chat model that is asked."""
-    temperature: float | None = 0.0
-    """Sampling temperature (none: the server's own)."""
-    top_p: float | None = 1.0
-    """Nucleus sampling (none: the server's own)."""
-    seed: int | None = None
-    """Seed that is sent with each request (none: no seed)."""
-    max_tokens: int = 4096
-    """Most tokens in a reply, reasoning included; a reply that reaches it is unparsed."""
-    max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
-    """Name under which the limit is sent; some models refuse max_tokens."""
-    output: Literal["json_schema", "json", "tags"] = "json_schema"
-    """Form of the reply: json_schema (for a server with structured output), json (the prompt alone asks for JSON),
-    or tags (as the official prompts)."""
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = 1.0
+    max_tokens: Annotated[int, Field(ge=1)] = 4096
+    output: Output = "json_schema"
     mode: JudgeMode = "edits"
     """What is asked for beside a rating: edits before it, reasoning before it (cot), or nothing (vanilla)."""
     attribution_file: Path | None = None
@@ -226,34 +208,24 @@ class Asking:
     editing_file: Path | None = None
     """A prompt of your own that asks for edits and ratings (for ratings alone, by the mode), with {query}, {passages}
     and {statements}."""
-    attribution_tag: str = "attribution"
-    """Tag around a statement's context, where replies are in tags."""
-    contexts: Literal["always", "where needed", "never"] = "always"
-    """When it is asked what a statement rests on: always, where needed (not where each statement has a citation),
-    or never (edits alone)."""
-    role: Literal["user", "system"] = "user"
-    """Role of the one message that is sent."""
-    extra: Annotated[dict[str, Any], AfterValidator(checked_extra)] = field(default_factory=dict)
-    """Further fields of the request's body."""
-    ask_again: Literal["unparsed"] | None = None
-    """Replies that are asked for once more: unparsed (those out of form; the first is kept, and both count), or
-    none."""
     statements_per_request: Annotated[int, Field(ge=1)] | None = None
     """Most statements that are judged at once; a longer response is judged in parts (none: never)."""
+    contexts: bool = True
+    """Whether it is asked what a statement rests on."""
 
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:
     """Return the prompt of each module: the project's own, or that of a file which the options name.
 
-    Raises `UserError` for a file that cannot be read or lacks a placeholder, and for output=tags with the project's
+    Raises `UserError` for a file that cannot be read or lacks a placeholder, and for output=text with the project's
     own prompts, which ask for JSON.
     """
     prompts: dict[Module, Prompt] = {}
     for module, file in zip(MODULES, (asking.attribution_file, asking.editing_file), strict=True):
-        if file is None and asking.output == "tags":
+        if file is None and asking.output == "text":
             raise UserError(
                 f"The built-in prompt of {module} asks for JSON, not for tags: give a prompt of your own that asks for "
-                f"tags (--set {module}_file=FILE), or set output=json."
+                f"tags (--set {module}_file=FILE), or leave output=text out."
             )
         name = _EDITING[asking.mode][0] if module == "editing" else module
         prompts[module] = read_prompt(file or PROMPTS / f"{name}.txt", PLACES)
@@ -261,40 +233,26 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
 
 
 def asked_fields(
-    asking: Asking, models: Sequence[str], prompts: Sequence[str] | None = None, *, unset: bool = False, **instead: Any
+    asking: Asking, models: Sequence[str], prompts: Sequence[str] | None = None, **instead: Any
 ) -> dict[str, str]:
     """Return the fields of a signature: "model", "answered_as", "prompts" and "asking" (all other options).
 
     models: the model names in the replies. prompts: NAME@FINGERPRINT of other prompts than CiteEval's; options of
-    CiteEval's questions are then left out. unset: also name the option `statements_per_request` where it is not set.
-    instead: values that are named in place of the options' own.
+    CiteEval's questions are then left out. instead: values that are named in place of the options' own.
     """
-    fields = {name: value for name, value in asdict(asking).items() if name != "model" and not name.endswith("_file")}
-    if prompts is not None:
-        of_citeeval = ("attribution_tag", "contexts", "statements_per_request", "mode")
-        fields = {name: value for name, value in fields.items() if name not in of_citeeval}
-    else:
+    own = Asking.model_fields.keys() - ChatOptions.model_fields.keys()
+    left_out = {"model", "attribution_file", "editing_file", *(() if prompts is None else own)}
+    if prompts is None:
         prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
         if asking.statements_per_request is not None:
             prompts.append(f"part@{part_prompt().fingerprint}")
-        elif not unset:
-            del fields["statements_per_request"]
-        if asking.mode == "edits":
-            del fields["mode"]
-    if asking.ask_again is None:
-        del fields["ask_again"]
+    fields = {name: value for name, value in asking.identity().items() if name not in left_out}
     return {
         "model": asking.model,
         "answered_as": ", ".join(models) or asking.model,
         "prompts": ",".join(prompts),
         "asking": ",".join(f"{name}={value}" for name, value in {**fields, **instead}.items()),
     }
-
-
-def parts(statements: Sequence[ResponseStatement], asking: Asking) -> list[Sequence[ResponseStatement]]:
-    """Return the statements in parts of at most `statements_per_request`; all in one part without this option."""
-    size = asking.statements_per_request or max(len(statements), 1)
-    return [statements[start : start + size] for start in range(0, len(statements), size)]
 
 
 def part_prompt() -> Prompt:
@@ -306,16 +264,15 @@ def request_for(
     module: Module,
     response: Response,
     statements: Sequence[ResponseStatement],
+    part: Sequence[ResponseStatement],
     prompt: Prompt,
     asking: Asking,
-    part: Sequence[ResponseStatement] | None = None,
 ) -> ChatRequest:
     """Return the request of a module for a response; it tells the statements' citations only for editing.
 
-    statements: all of the response, which are shown. part: those to judge (None: all of them).
+    statements: all of the response, which are shown. part: those to judge.
     """
-    is_whole = part is None or len(part) == len(statements)
-    numbers = set() if part is None or is_whole else {statement.number for statement in part}
+    numbers = {statement.number for statement in part} if len(part) < len(statements) else set()
     shown_statements = []
     for statement in statements:
         cited = f' cites="{" ".join(map(str, statement.citations))}"' if module == "editing" else ""
@@ -366,7 +323,6 @@ class ResponseJudgement:
     stars: Mapping[int, int]
     problems: Counter[str]
     states: Counter[QuestionState] = field(default_factory=Counter)
-    mode: JudgeMode = "edits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,10 +343,12 @@ def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking:
     """
     prompts = load_prompts(asking)
     for index, (response, split) in enumerate(zip(responses, splits, strict=True)):
+        size = asking.statements_per_request or max(len(split.statements), 1)
+        parts = [split.statements[start : start + size] for start in range(0, len(split.statements), size)]
         for module in () if split.no_answer else MODULES:
-            for part in parts(split.statements, asking):
-                if _needed(module, part, asking):
-                    request = request_for(module, response, split.statements, prompts[module], asking, part)
+            for part in parts:
+                if asking.contexts if module == "attribution" else any(statement.citations for statement in part):
+                    request = request_for(module, response, split.statements, part, prompts[module], asking)
                     yield JudgeQuestion(index, module, part, request)
 
 
@@ -402,29 +360,19 @@ def judge_responses(
 ) -> list[ResponseJudgement]:
     """Return the judge's verdicts on each response. answers: each question of `questions_of` with its reply.
 
-    A reply that was refused, cut short, or is malformed is "unparsed" as a whole.
+    A reply that was refused, cut short, or is malformed is "unparsed" as a whole; a statement outside the question's
+    part is a problem, "no such statement".
     """
     heard: list[list[tuple[JudgeQuestion, QuestionState, ParsedReply]]] = [[] for _ in splits]
     for question, answer in answers:
-        reply, state = read_answer(answer, partial(_read, question=question, asking=asking, options=options))
+        about = question.module, {statement.number for statement in question.part}
+        if asking.output == "text":
+            read = partial(read_tags, module=about[0], numbers=about[1], stops=options.stops)
+        else:
+            read = partial(read_json, module=about[0], numbers=about[1], mode=asking.mode)
+        reply, state = read_answer(answer, read)
         heard[question.response].append((question, state, reply or ParsedReply()))
     return [_judged(split, replies, asking.mode) for split, replies in zip(splits, heard, strict=True)]
-
-
-def _needed(module: Module, part: Sequence[ResponseStatement], asking: Asking) -> bool:
-    if module == "editing":
-        return any(statement.citations for statement in part)
-    if asking.contexts == "where needed":
-        return not all(statement.citations for statement in part)
-    return asking.contexts == "always"
-
-
-def _read(text: str, question: JudgeQuestion, asking: Asking, options: CiteEvalOptions) -> ParsedReply | None:
-    """Return the verdicts in a reply; a statement outside the question's part is a problem, "no such statement"."""
-    numbers = {statement.number for statement in question.part}
-    if asking.output == "tags":
-        return read_tags(text, question.module, numbers, asking.attribution_tag, options.stops)
-    return read_json(text, question.module, numbers, asking.mode)
 
 
 def _judged(
@@ -449,19 +397,17 @@ def _judged(
             judged = reply.contexts.keys() if is_attribution else rated
             problems["not judged"] += len(expected - judged)
     states = {module: outcomes or ["not asked"] for module, outcomes in ended.items()}
+    # The outcome of a question from those of its parts: "in part" if only some were read, else the first.
+    attribution, editing = (
+        "in part" if "read" in outcomes and len(set(outcomes)) > 1 else outcomes[0] for outcomes in states.values()
+    )
     return ResponseJudgement(
-        attribution=_together(states["attribution"]),
-        editing=_together(states["editing"]),
+        attribution=attribution,
+        editing=editing,
         # The statement that no answer was found rests on the response.
         contexts={1: 3} if split.no_answer else contexts,
         edits=edits if mode == "edits" else {},
         stars=stars,
         problems=+problems,
-        mode=mode,
         states=Counter(chain.from_iterable(states.values())),
     )
-
-
-def _together(states: Sequence[QuestionState]) -> QuestionState:
-    """Return the outcome of a question from those of its parts: "in part" if only some were read, else the first."""
-    return "in part" if "read" in states and len(set(states)) > 1 else states[0]

@@ -1,107 +1,77 @@
-"""CiteEval's options and profiles, and its values, in [0, 1], of statements, and of responses in both scenarios.
+"""CiteEval's profiles, and its values, in [0, 1], of statements, and of responses in both scenarios.
 
-Values have bounds where verdicts are missing. Options are what the paper leaves open or the released code decides.
+Values are columns (`Units`) with their bounds where verdicts are missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-from pydantic import Field
+import numpy as np
 
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Coefficients, Edit, edit_distance, edit_problems
-from metaeval.citation.profiles import by_profile, changed_profile, profile_of
-from metaeval.errors import UserError
-
-T = TypeVar("T")
+from metaeval.stats.arrays import Bools, Floats, Ints, ratio
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiteEvalOptions:
-    """Options for splitting responses into statements and turning a judge's replies into values.
+    """What the paper leaves open or the released code decides: the defaults are the profile "paper"."""
 
-    The defaults are the profile "paper".
-    """
-
-    styles: Literal["all", "plain"] = by_profile("all", released="plain")
+    styles: Literal["all", "plain"] = "all"
     """Citation marks that are read: all styles ([1, 2], [1-3], [^1], 【1】), or plain [1] alone."""
-    highest: int | None = by_profile(None, released=10)
+    highest: int | None = None
     """Highest number that is read as a citation (none: the number of passages)."""
-    no_answer: Literal["never", "lone sentence", "anywhere"] = by_profile("lone sentence", released="anywhere")
-    """Where a response that says that it found no answer becomes one statement: never, where this is a lone
-    sentence without a citation, or anywhere."""
-    leading: Literal["in line", "released"] = by_profile("in line", released="released")
+    no_answer: Literal["lone sentence", "anywhere"] = "lone sentence"
+    """Where a response that says that it found no answer becomes one statement: where this is a lone sentence
+    without a citation, or anywhere."""
+    leading: Literal["in line", "released"] = "in line"
     """Marks that open a sentence and go to the sentence before: those that open one within a line, or as in the
     released code, those behind punctuation and at the start of a line too, and citations in the order of a set."""
-    merge_below: int = by_profile(0, released=20)
+    merge_below: int = 0
     """Length in characters below which a sentence joins the one before, if it carries a citation or ends a line
     that is not the last (0: none does)."""
-    missing_context: Literal["missing", "retrieval"] = by_profile("missing", released="retrieval")
+    missing_context: Literal["missing", "retrieval"] = "missing"
     """Context of a statement that the judge left out: missing, or retrieval."""
-    missing_rating: Literal["missing", "full marks"] = by_profile("missing", released="full marks")
+    missing_rating: Literal["missing", "full marks"] = "missing"
     """Rating of a cited statement that the judge left out: missing, or full marks."""
-    missing_edits: Literal["missing", "none"] = by_profile("missing", released="none")
+    missing_edits: Literal["missing", "none"] = "missing"
     """Edits of a cited statement that the judge left out: missing, or none needed."""
-    bad_edits: Literal["unscored", "as it stands"] = by_profile("unscored", released="as it stands")
+    bad_edits: Literal["unscored", "as it stands"] = "unscored"
     """Edit distance of a statement with an impossible edit (it deletes what is not cited, adds what is, or adds a
     passage that does not exist): unscored, or scored as it stands."""
-    index_shift: bool = by_profile(False, released=True)
+    index_shift: bool = False
     """Count the response's citations one too high in the edit distance, as the released code does."""
-    nothing_rated: Literal["undefined", "full marks"] = by_profile("undefined", released="full marks")
+    nothing_rated: Literal["undefined", "full marks"] = "undefined"
     """Value of a response none of whose statements needs a rating: undefined, or full marks."""
-    stops: bool = by_profile(False, released=True)
+    stops: bool = False
     """Let an empty line, and a reason that does not exist, end the run, as they end the released code's."""
-
-
-Otherwise = Literal["missing", "attributable"]
-"""A label that is none of the three: missing, or taken for Attributable, as the released code does."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineOptions:
-    """Options for asking and reading CiteEval's baselines; the defaults are the profile "paper"."""
-
-    otherwise: Otherwise = by_profile("missing", released="attributable")
+    otherwise: Literal["missing", "attributable"] = "missing"
     """Label of a reply to AttrScore that gives none of the three labels: missing, or attributable."""
-    baseline_max_tokens: Annotated[int, Field(ge=1)] = 1024
-    """Most tokens in a reply to a baseline's question, reasoning included."""
 
 
 PAPER = CiteEvalOptions()
 """The definition of the paper, with all styles of marks; missing verdicts stay missing."""
 
-RELEASED = profile_of(CiteEvalOptions, "released")
+RELEASED = CiteEvalOptions(
+    styles="plain",
+    highest=10,
+    no_answer="anywhere",
+    leading="released",
+    merge_below=20,
+    missing_context="retrieval",
+    missing_rating="full marks",
+    missing_edits="none",
+    bad_edits="as it stands",
+    index_shift=True,
+    nothing_rated="full marks",
+    stops=True,
+    otherwise="attributable",
+)
 """amazon-science/CiteEval at commit 88f567d, reproduced from its outputs on stored inputs."""
 
 PROFILES: Mapping[str, CiteEvalOptions] = {"paper": PAPER, "released": RELEASED}
-
-
-def citeeval_options(profile: str = "paper", **changes: Any) -> CiteEvalOptions:
-    """Return a profile with some options changed. Raises `UserError` for an unknown name or a number out of range."""
-    options = changed_profile(PROFILES, profile, changes, "CiteEval")
-    if options.highest is not None and options.highest < 1:
-        raise UserError(
-            f"highest (largest number read as a citation) is {options.highest}; allowed: from 1, or none (all)."
-        )
-    if options.merge_below < 0:
-        raise UserError(f"merge_below is {options.merge_below}; allowed: a whole number from 0.")
-    return options
-
-
-def changed_options(profile: str, options: CiteEvalOptions) -> str:
-    """Return "NAME=VALUE,..." of the options that differ from the profile, or "as the profile", for a signature."""
-    preset = asdict(PROFILES[profile])
-    changed = [f"{name}={value}" for name, value in asdict(options).items() if value != preset[name]]
-    return ",".join(changed) or "as the profile"
-
-
-def baseline_options(profile: str = "paper", **changes: Any) -> BaselineOptions:
-    """Return the baselines' options of a profile, with some changed. Raises `UserError` for an unknown name."""
-    presets = {name: profile_of(BaselineOptions, name) for name in PROFILES}
-    return changed_profile(presets, profile, changes, "CiteEval's baselines")
-
 
 CONTEXTS: Mapping[int, str] = {1: "query", 2: "retrieval", 3: "response", 4: "model"}
 """The four contexts, under the numbers that the official prompt gives them.
@@ -110,6 +80,41 @@ query: the user's question. retrieval: the passages. response: the response itse
 """
 
 RETRIEVAL = 2
+STARS = (1, 2, 3, 4, 5)
+
+CitedScenario = Literal["full", "cited"]
+"""All statements (full), or only those with citations (cited)."""
+
+SCENARIOS: tuple[CitedScenario, ...] = ("full", "cited")
+
+
+class Units(NamedTuple):
+    """Values of statements or responses, with the worst and the best that they can be, (n,) each.
+
+    All three are NaN for a unit that is left out of means. Where a verdict is missing, the value of a statement is NaN
+    and worst is not; best is NaN too where the statement is 0 or left out of the mean.
+    """
+
+    value: Floats
+    worst: Floats
+    best: Floats
+
+    @property
+    def missing(self) -> Bools:
+        """Whether a statement lacks a verdict."""
+        return np.isnan(self.value) & ~np.isnan(self.worst)
+
+
+Ends = tuple[float, float, float]
+"""A statement's value, worst and best."""
+
+NEEDS_NONE: Ends = (np.nan, np.nan, np.nan)
+"""A statement that needs no citation and has none is left out of the mean."""
+
+LACKS: Ends = (0.0, 0.0, 0.0)
+MISSING: Ends = (np.nan, 0.0, 1.0)
+UNDECIDED: Ends = (np.nan, 0.0, np.nan)
+"""A statement without citations of which it is not known whether it needs one."""
 
 
 def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | None:
@@ -117,53 +122,15 @@ def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | No
     return RETRIEVAL if judged is None and options.missing_context == "retrieval" else judged
 
 
-STARS = (1, 2, 3, 4, 5)
-
-StatementState = Literal["rated", "lacks a citation", "needs none", "missing"]
-
-
-@dataclass(frozen=True, slots=True)
-class StatementValue:
-    """The value of one statement, in [0, 1]; None if it needs no citation and has none, or if its verdict is missing.
-
-    state: "rated" for a statement with citations; "lacks a citation" for one that gets 0 for lacking it; "needs none"
-    for one that is left out of the mean; "missing" where the judge's verdict is missing. least, most: lowest and
-    highest possible value; where only most is None, the statement has the value least or is left out of the mean.
-    """
-
-    value: float | None
-    state: StatementState
-    least: float | None = None
-    most: float | None = None
-
-
-def rated(value: float) -> StatementValue:
-    """Return a known value of a statement with citations."""
-    return StatementValue(value, "rated", value, value)
-
-
-NEEDS_NONE = StatementValue(None, "needs none")
-LACKS = StatementValue(0.0, "lacks a citation", 0.0, 0.0)
-MISSING = StatementValue(None, "missing", 0.0, 1.0)
-UNDECIDED = StatementValue(None, "missing", 0.0, None)  # uncited, and whether it needs a citation is missing
-
-
-def unit_rating(stars: int) -> float:
-    """Return a rating from 1 to 5 on the scale from 0 (for 1) to 1 (for 5). Raises ValueError for another number."""
-    if stars not in STARS:
-        raise ValueError(f"rating is {stars}; allowed: {', '.join(map(str, STARS))}")
-    return (stars - 1) / 4
-
-
 def by_rating(
     citations: Sequence[int], context: int | None, stars: int | None, options: CiteEvalOptions = PAPER
-) -> StatementValue:
-    """Return IterCoE: the judge's rating (stars) of a statement's citations; without any, its value by its context."""
+) -> Ends:
+    """Return IterCoE: the judge's rating (stars, 1 to 5) as (stars - 1) / 4; of an uncited statement, see `uncited`."""
     if not citations:
-        return _uncited(context, options)
+        return uncited(context, options)
     if stars is None:
-        return rated(1.0) if options.missing_rating == "full marks" else MISSING
-    return rated(unit_rating(stars))
+        return (1.0, 1.0, 1.0) if options.missing_rating == "full marks" else MISSING
+    return ((stars - 1) / 4,) * 3
 
 
 def by_edits(
@@ -173,139 +140,87 @@ def by_edits(
     options: CiteEvalOptions = PAPER,
     passages: int | None = None,
     coefficients: Coefficients = PUBLISHED,
-) -> StatementValue:
-    """Return EditDist: the edit distance of a statement's citations; without any, its value by its context.
+) -> Ends:
+    """Return EditDist: the edit distance of a statement's citations; of an uncited statement, see `uncited`.
 
     edits: None where the judge gave none, empty where it would change nothing. passages: the number of passages (None:
     not known, and additions of any passage are allowed).
     """
     if not citations:
-        return _uncited(context, options)
-    if edits is None:
-        return rated(1.0) if options.missing_edits == "none" else _missing_distance(coefficients)
+        return uncited(context, options)
+    if edits is None and options.missing_edits == "none":
+        return (1.0, 1.0, 1.0)
     numbers = None if passages is None else range(1, passages + 1)
-    if options.bad_edits == "unscored" and edit_problems(citations, edits, numbers):
-        return _missing_distance(coefficients)
-    return rated(edit_distance(citations, edits, coefficients, options.index_shift))
+    if edits is None or (options.bad_edits == "unscored" and edit_problems(citations, edits, numbers)):
+        # Between the ends of what the coefficients can give and 1, the value without edits.
+        worths = [worth + coefficients.intercept for worth in coefficients.action.values()]
+        return np.nan, min(1.0, *worths), max(1.0, *worths)
+    return (edit_distance(citations, edits, coefficients, options.index_shift),) * 3
 
 
-def both(rating: StatementValue, edits: StatementValue) -> StatementValue:
-    """Return CiteEval-Auto: the mean of a statement's rating and edit distance; missing if either is.
-
-    A statement without citations has the value of its rating.
-    """
-    if rating.state != "rated" and rating.state != "missing":
-        return rating
-    if rating.value is not None and edits.value is not None:
-        return rated(0.5 * rating.value + 0.5 * edits.value)
-    least, most = _mixed(rating.least, edits.least), _mixed(rating.most, edits.most)
-    return StatementValue(None, "missing", least, most)
-
-
-def _uncited(context: int | None, options: CiteEvalOptions) -> StatementValue:
+def uncited(context: int | None, options: CiteEvalOptions = PAPER) -> Ends:
     """Return the value of a statement without citations: 0 if it rests on the passages, none if on something else."""
     return {None: UNDECIDED, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
 
 
-def _missing_distance(coefficients: Coefficients) -> StatementValue:
-    """Return a missing edit distance with the bounds that the coefficients and 1 (its value without edits) give."""
-    worths = [worth + coefficients.intercept for worth in coefficients.action.values()]
-    return StatementValue(None, "missing", min(1.0, *worths), max(1.0, *worths))
+def in_scenario(units: Units, cited: Bools, scenario: CitedScenario) -> Units:
+    """Return the units, in the scenario "cited" with those of statements without citations left out."""
+    return units if scenario == "full" else Units(*(np.where(cited, column, np.nan) for column in units))
 
 
-def _mixed(rating: float | None, edits: float | None) -> float | None:
-    return None if rating is None or edits is None else 0.5 * rating + 0.5 * edits
-
-
-CitedScenario = Literal["full", "cited"]
-"""All statements (full), or only those with citations (cited)."""
-
-
-ValueBounds = tuple[float, float | None]
-"""(lowest, highest) possible value; a highest of None: the value is the lowest, or is left out of the mean."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseValue:
-    """The mean over the statements of a response that have a value; None: undefined, or all verdicts are missing.
-
-    rated: number of statements with a value. missing: number of statements without a verdict. least, most: lowest and
-    highest possible value; where only most is None, the value is least, or undefined.
-    """
-
-    value: float | None
-    rated: int
-    missing: int
-    least: float | None
-    most: float | None
-
-
-def in_scenario(values: Sequence[T], cited: Sequence[bool], scenario: CitedScenario, mask: T) -> list[T]:
-    """Return the values, in the scenario "cited" with `mask` in place of those of statements without citations.
-
-    cited: whether each statement has citations. Raises ValueError if the lengths differ.
-    """
-    pairs = zip(values, cited, strict=True)
-    return [value if has_citation or scenario == "full" else mask for value, has_citation in pairs]
-
-
-def response_value(
-    values: Sequence[StatementValue],
-    cited: Sequence[bool],
+def response_values(
+    units: Units,
+    cited: Bools,
+    response: Ints,
+    n: int,
     scenario: CitedScenario = "full",
     options: CiteEvalOptions = PAPER,
-) -> ResponseValue:
-    """Return the value of a response: the mean over its statements that have one.
+) -> tuple[Units, Ints, Ints]:
+    """Return the values of n responses, and how many of their statements have a value, and lack a verdict.
 
-    values, cited: of each statement, its value and whether it has citations. A response whose statements all need no
-    rating is undefined or gets full marks, as the options say. In the scenario "cited", a response without citations
-    is 0 if one of its statements needs a citation, and missing if the judge's verdict on that is missing.
+    units, cited, response: of each statement its value, whether it has citations, and its response. A response is the
+    mean over its statements that have a value. If all of them need no rating, it is undefined or gets full marks, as
+    the options say. In the scenario "cited", a response without citations is 0 if one of its statements needs a
+    citation, and missing if the judge's verdict on that is missing.
     """
-    used = in_scenario(values, cited, scenario, NEEDS_NONE)
-    known = [value.value for value in used if value.value is not None]
-    missing = [value for value in used if value.state == "missing"]
-    if not known and not missing:
-        return _nothing_rated(values, options)
-    sure: list[ValueBounds] = [(value, value) for value in known]
-    open_: list[ValueBounds] = [(value.least, value.most) for value in missing if value.least is not None]
-    least, most = mean_bounds([*sure, *open_])
-    if not known and all(value.most is None for value in missing):
-        most = _full_marks(options)  # for the case that none of them needs a citation
-    return ResponseValue(sum(known) / len(known) if known else None, len(known), len(missing), least, most)
+
+    def total(of: Floats | Bools) -> Floats:
+        return np.bincount(response, np.nan_to_num(of), n).astype(np.float64)
+
+    used = in_scenario(units, cited, scenario)
+    known, missing = total(~np.isnan(used.value)), total(used.missing)
+    worst, best = mean_ends(used, response, n)
+    nothing = 1.0 if options.nothing_rated == "full marks" else np.nan
+    # None of the statements, if they all lack the verdict whether they need a citation, may need one.
+    best = np.where((known == 0) & (total(~np.isnan(used.best)) == 0) & (missing > 0), nothing, best)
+    # In a response of which nothing counts, uncited statements decide.
+    lacks, undecided = total(~cited & (units.value == 0)) > 0, total(~cited & units.missing)
+    empty = known + missing == 0
+    value = np.where(empty & lacks, 0.0, np.where(empty & (undecided == 0), nothing, ratio(total(used.value), known)))
+    worst = np.where(empty, np.where(lacks | (undecided > 0), 0.0, nothing), worst)
+    best = np.where(empty, np.where(lacks, 0.0, nothing), best)
+    missing = np.where(empty & ~lacks, undecided, missing)
+    return Units(value, worst, best), known.astype(np.int64), missing.astype(np.int64)
 
 
-def mean_bounds(ends: Sequence[ValueBounds]) -> tuple[float | None, float | None]:
-    """Return (lowest, highest) possible mean of values, from the bounds of each (`ends`); (None, None) without values.
-
-    Values that may be left out are included where they lower the lowest or raise the highest mean.
-    """
-    sure = [(least, most) for least, most in ends if most is not None]
-    perhaps = [least for least, most in ends if most is None]
-    least = _lowest([least for least, _ in sure], perhaps)
-    most = _lowest([-most for _, most in sure], [-value for value in perhaps])
-    return least, None if most is None else 0.0 - most  # -most could be -0.0
+def mean_ends(units: Units, of: Ints, n: int) -> tuple[Floats, Floats]:
+    """Return the lowest and the highest possible mean of each of n sets of units; NaN for a set without units."""
+    sums: Floats = np.stack([np.bincount(of, column, n) for column in moments_of_ends(units).T])
+    return lowest(sums), highest(sums)
 
 
-def _nothing_rated(values: Sequence[StatementValue], options: CiteEvalOptions) -> ResponseValue:
-    """Return the value of a response none of whose statements counts in the scenario. values: in the scenario full."""
-    # A masked statement that lacks a citation counts as 0 in the full scenario.
-    if any(value.state == "lacks a citation" for value in values):
-        return ResponseValue(0.0, 0, 0, 0.0, 0.0)
-    nothing = _full_marks(options)
-    if undecided := sum(value.state == "missing" for value in values):
-        return ResponseValue(None, 0, undecided, 0.0, nothing)
-    return ResponseValue(nothing, 0, 0, nothing, nothing)
+def moments_of_ends(units: Units) -> Floats:
+    """Return what `lowest` and `highest` take sums of, (n, 4): worst, best, whether it counts, whether it may count."""
+    sure = ~np.isnan(units.best)
+    perhaps = ~np.isnan(units.worst) & ~sure
+    return np.stack([np.where(sure, column, 0.0) for column in units[1:]] + [sure * 1.0, perhaps * 1.0], axis=1)
 
 
-def _full_marks(options: CiteEvalOptions) -> float | None:
-    """Return the value of a response without statements to rate: 1, or None (undefined), as the options say."""
-    return 1.0 if options.nothing_rated == "full marks" else None
+def lowest(sums: Floats) -> Floats:
+    """Return the lowest possible mean from sums of `moments_of_ends`, (4, R): zeros that may count do if they lower."""
+    return np.fmin(ratio(sums[0], sums[2]), ratio(sums[0], sums[2] + sums[3]))
 
 
-def _lowest(sure: Sequence[float], perhaps: Sequence[float]) -> float | None:
-    """Return the lowest mean over all of `sure` and any subset of `perhaps`; None without values."""
-    total, number = sum(sure), len(sure)
-    for value in sorted(perhaps):
-        if not number or value * number < total:
-            total, number = total + value, number + 1
-    return total / number if number else None
+def highest(sums: Floats) -> Floats:
+    """Return the highest possible mean from sums of `moments_of_ends`, (4, R)."""
+    return np.fmax(ratio(sums[1], sums[2]), ratio(sums[1], sums[2] + sums[3]))

@@ -64,17 +64,15 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
     response is left out. A sentence that holds only marks is dropped: its marks go to the sentence before, and are
     unread without one. Raises `UserError` on an empty line with the option stops=true.
     """
-    reading = whole(answer.text)
-    if match := _THINKING.match(answer.text):
-        reading = reading.part(match.end(), len(answer.text))
-    reading = reading.stripped()
+    thinking = _THINKING.match(answer.text)
+    reading = whole(answer.text).part(thinking.end() if thinking else 0, len(answer.text)).stripped()
     marks = reading.marks(options.styles, answer.first)
     refused = Split((ResponseStatement(1, NO_ANSWER, (), *reading.span()),), no_answer=True, unread=tuple(marks))
     refuses = _REFUSES.search(reading.text) is not None
     if refuses and options.no_answer == "anywhere":
         return refused
     sentences, alone = _sentences(reading, answer, options, splitter)
-    if refuses and options.no_answer == "lone sentence" and len(sentences) == 1 and not marks:
+    if refuses and len(sentences) == 1 and not marks:
         return refused
     statements = [_statement(number, sentence, answer, options) for number, sentence in enumerate(sentences, start=1)]
     lost = [mark for piece in alone for mark in piece.marks(options.styles, answer.first)]
@@ -148,7 +146,7 @@ def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> It
         breaks += 1
         if options.stops and reading.text and (breaks > 1 or line.text):
             raise UserError(
-                f"Answer {answer.id} has an empty line, on which the released code fails: set stops=false to skip it."
+                f"Answer {answer.id} has an empty line, on which the released code fails: use --profile paper."
             )
 
 

@@ -14,8 +14,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues
-from metaeval.citation.citeeval.options_and_values import CONTEXTS, RETRIEVAL, CitedScenario, in_scenario
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated
+from metaeval.citation.citeeval.options_and_values import CONTEXTS, RETRIEVAL, CitedScenario, context_of
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, known, rating_of
 from metaeval.citation.human.rating_files import match_judgements
@@ -35,6 +35,15 @@ StatementColumn = Sequence[float | None]
 CorrelationName = Literal["pearson", "spearman", "kendall"]
 
 
+def in_scenario(values: StatementColumn, cited: Sequence[bool], scenario: CitedScenario) -> list[float | None]:
+    """Return the values, in the scenario "cited" with None in place of those of statements without citations.
+
+    cited: whether each statement has citations. Raises ValueError if the lengths differ.
+    """
+    pairs = zip(values, cited, strict=True)
+    return [value if has_citation or scenario == "full" else None for value, has_citation in pairs]
+
+
 def comparable_statements(
     values: StatementColumn, missing: Sequence[bool], cited: Sequence[bool], scenario: CitedScenario = "full"
 ) -> tuple[list[bool], bool]:
@@ -48,7 +57,7 @@ def comparable_statements(
     counted = [has_citation or scenario == "full" for has_citation in cited]
     whole = not any(gone and counts for gone, counts in zip(missing, counted, strict=True))
     whole = whole and (not any(missing) or any(value is not None for value in values))
-    kept = zip(in_scenario(values, cited, scenario, None), missing, strict=True)
+    kept = zip(in_scenario(values, cited, scenario), missing, strict=True)
     return [whole or (value is not None and not gone) for value, gone in kept], whole
 
 
@@ -59,7 +68,7 @@ def response_rating(values: StatementColumn, cited: Sequence[bool], scenario: Ci
     is 0 where a value was masked, and 1 where no statement had one (none of them needs a citation).
     Raises ValueError if the lengths differ.
     """
-    kept = [value for value in in_scenario(values, cited, scenario, None) if value is not None]
+    kept = [value for value in in_scenario(values, cited, scenario) if value is not None]
     if kept:
         return sum(kept) / len(kept)
     return 0.0 if any(value is not None for value in values) else 1.0
@@ -78,9 +87,7 @@ def both_levels(
     for column, has_citation in zip(values, cited, strict=True):
         rating = response_rating(column, has_citation, scenario)
         responses.append(rating)
-        statements.extend(
-            rating if value is None else value for value in in_scenario(column, has_citation, scenario, None)
-        )
+        statements.extend(rating if value is None else value for value in in_scenario(column, has_citation, scenario))
     return np.array(statements, dtype=np.float64), np.array(responses, dtype=np.float64)
 
 
@@ -129,8 +136,7 @@ class RatingAgreement:
 
 
 def agreement(
-    answers: Sequence[Answer],
-    results: Sequence[ResponseValues],
+    rated: Rated,
     people: People,
     measure: CiteEvalMeasure = "auto",
     scenario: CitedScenario = "full",
@@ -142,13 +148,13 @@ def agreement(
     value that is missing because of the judge, together with its statements that have no value.
     Raises `UserError` if an answer has no human judgements, or annotators judged other statements or citations.
     """
-    ours = [[statement.values[measure] for statement in result.statements] for result in results]
+    units = rated.values[measure]
     return agreement_of(
-        answers,
-        [[value.value for value in values] for values in ours],
-        [[value.state == "missing" for value in values] for values in ours],
-        [[bool(statement.statement.citations) for statement in result.statements] for result in results],
-        {result.answer: _human(result, people) for result in results},
+        rated.responses,
+        rated.by_response(units.value),
+        rated.by_response(units.missing),
+        rated.by_response(rated.cited),
+        judgements_of(rated, people),
         scenario,
         resampling,
         masks=True,
@@ -194,12 +200,14 @@ Contexts = tuple[str | None, Sequence[int | None], bool]
 """The judge's context of a statement, those that annotators give it (keys of `CONTEXTS`), and whether it cites."""
 
 
-def contexts_of(results: Sequence[ResponseValues], people: People) -> list[Contexts]:
+def contexts_of(rated: Rated, people: People) -> list[Contexts]:
     """Return the contexts of all statements of the judged responses, in order."""
+    judgements = judgements_of(rated, people)
     return [
-        (row.context, judgement.contexts, bool(row.statement.citations))
-        for result in results
-        for row, judgement in zip(result.statements, _human(result, people), strict=True)
+        (None if context is None else CONTEXTS[context], judgement.contexts, bool(statement.citations))
+        for response, split, judged in zip(rated.responses, rated.splits, rated.judged, strict=True)
+        for statement, judgement in zip(split.statements, judgements[response.id], strict=True)
+        for context in [context_of(judged.contexts.get(statement.number), rated.options)]
     ]
 
 
@@ -240,14 +248,17 @@ def macro_f1(counts: Ints) -> float:
     return float(np.nan_to_num(class_scores(counts)["f1"][used]).mean()) if used.any() else np.nan
 
 
-def _human(result: ResponseValues, people: People) -> Sequence[HumanStatement]:
-    judgements = people.get(result.answer)
-    if judgements is None:
-        raise UserError(
-            f"The human judgements have no sample {result.answer!r}, which is the id of a response: give the "
-            "judgements of these responses."
-        )
-    return match_judgements(result.answer, [value.statement for value in result.statements], judgements)
+def judgements_of(rated: Rated, people: People) -> People:
+    """Return the judgements of each response's statements, by response; `UserError` for a response without any."""
+    found = {}
+    for response, split in zip(rated.responses, rated.splits, strict=True):
+        if response.id not in people:
+            raise UserError(
+                f"The human judgements have no sample {response.id!r}, which is the id of a response: give the "
+                "judgements of these responses."
+            )
+        found[response.id] = match_judgements(response.id, split.statements, people[response.id])
+    return found
 
 
 def within_systems(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metaeval.citation.citeeval import citation_edits
-from metaeval.citation.citeeval.evaluate_responses import ResponseValues
+from metaeval.citation.citeeval.evaluate_responses import Rated
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
 from metaeval.citation.measures import interval_by, means, replicates
@@ -74,34 +74,35 @@ class Refit:
 
 
 def edited_statements(
-    people: Sequence[HumanAnswer], results: Sequence[ResponseValues], group: Ints, options: CiteEvalOptions = PAPER
+    people: Sequence[HumanAnswer], rated: Rated, group: Ints
 ) -> tuple[list[EditedStatement], Counter[str]]:
     """Return the statements with citations that people rated and the judge edited, and counts of others by reason.
 
-    people, results, group (codes): of each answer. A statement takes the rating of the annotated statement that holds
+    people, group (codes): of each answer. A statement takes the rating of the annotated statement that holds
     most of its characters. Raises ValueError if the lengths differ.
     """
     edited: list[EditedStatement] = []
     left_out: Counter[str] = Counter()
-    for human, result, code in zip(people, results, group.tolist(), strict=True):
-        numbers = range(1, result.passages + 1)
-        for judged in result.statements:
-            citations = judged.statement.citations
+    options = rated.options
+    for human, split, judged, code in zip(people, rated.splits, rated.judged, group.tolist(), strict=True):
+        numbers = range(1, len(human.answer.passages) + 1)
+        for statement in split.statements:
+            citations, edits = statement.citations, judged.edits.get(statement.number)
             if not citations:
                 continue
-            here = judged.statement.start, judged.statement.end
-            held = max(human.statements, key=lambda rated: rated.shared(*here), default=None)
+            here = statement.start, statement.end
+            held = max(human.statements, key=lambda one: one.shared(*here), default=None)
             rating = held.rating if held is not None and held.shared(*here) > 0 else None
-            if judged.edits is None:
+            if edits is None:
                 left_out["not edited by the judge"] += 1
-            elif options.bad_edits == "unscored" and citation_edits.edit_problems(citations, judged.edits, numbers):
+            elif options.bad_edits == "unscored" and citation_edits.edit_problems(citations, edits, numbers):
                 left_out["edits that cannot be"] += 1
             elif rating is None:
                 left_out["not rated by people"] += 1
-            elif not citation_edits.actions(citations, judged.edits, options.index_shift):
+            elif not citation_edits.actions(citations, edits, options.index_shift):
                 left_out["no citation left or kept"] += 1
             else:
-                edited.append(EditedStatement(result.answer, code, citations, judged.edits, rating))
+                edited.append(EditedStatement(human.answer.id, code, citations, edits, rating))
     return edited, +left_out
 
 

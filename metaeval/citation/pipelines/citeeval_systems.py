@@ -1,4 +1,4 @@
-"""Systems rated by CiteEval's judge: paired differences, omitted citations by length, and quality of the retrieval.
+"""Systems rated by CiteEval's judge: what was asked, differences, omitted citations by length, and retrieval.
 
 The text of CiteEval that was at hand names omission rate, length, and recall and precision of the retrieval without
 their formulas; those here are ours.
@@ -8,50 +8,51 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
-from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues, measures_of
+from metaeval.citation.chat_models import Spent, cost_of, spent_on
+from metaeval.citation.citeeval.evaluate_responses import Rated, cells
+from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.options_and_values import CitedScenario
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.agreement import CorrelationName, correlations
 from metaeval.citation.measures import interval_by, means, replicates
-from metaeval.citation.pipelines.citeeval_baselines import RatedAnswers
+from metaeval.citation.pipelines.cited import CitedTable, Measure
+from metaeval.citation.pipelines.generate import MONEY, amount, tokens_and_cost
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.pipeline import PipelineMeasure
 from metaeval.citation.pipelines.provenance import Provenance
-from metaeval.citation.system_comparison import SystemPanel
 from metaeval.errors import UserError, shown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Table, plain
-from metaeval.stats.arrays import Floats
+from metaeval.stats.arrays import Floats, ratio
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.resampling import Draws
 
 AnswerColumn = Sequence[float | None]
-Measures = Mapping[CiteEvalMeasure, PipelineMeasure]
 
 GOLD = "gold_sources"
 """The field of an answer's reference that lists the sources that should be retrieved (`Passage.source`)."""
 
 
-def omission_rate(result: ResponseValues) -> float | None:
-    """Return the share of statements that need a citation and have none, of those that need or have one.
+def omission(rated: Rated) -> list[float | None]:
+    """Return, for each answer, the share of its statements that need a citation and have none, of those that need one.
 
     None where no statement does. Uncited statements of which the judge does not say what they rest on are left out.
     """
-    cited = sum(bool(row.statement.citations) for row in result.statements)
-    omitted = sum(row.values[row.main].state == "lacks a citation" for row in result.statements)
-    return omitted / (cited + omitted) if cited + omitted else None
+    n = len(rated.splits)
+    omitted = np.bincount(rated.response, ~rated.cited & (rated.values[rated.main].value == 0), n)
+    return cells(ratio(omitted, omitted + np.bincount(rated.response, rated.cited, n)))
 
 
-def word_count(result: ResponseValues) -> int:
-    """Return the number of words of a response's statements, without marks.
+def word_counts(rated: Rated) -> list[int]:
+    """Return the number of words of each answer's statements, without marks.
 
     Reasoning that opens the response does not count, and a refusal counts as the sentence `splitting.NO_ANSWER`.
     """
-    return sum(len(row.statement.text.split()) for row in result.statements)
+    return [sum(len(statement.text.split()) for statement in split.statements) for split in rated.splits]
 
 
 def retrieval_quality(answer: Answer) -> tuple[float | None, float | None]:
@@ -71,100 +72,133 @@ def retrieval_quality(answer: Answer) -> tuple[float | None, float | None]:
 
 
 def system_sheets(
-    rated: RatedAnswers, provenance: Provenance, measures: Measures, notes: Sequence[Note]
+    cited: CitedTable,
+    shared: Provenance,
+    rated: Rated,
+    asking: Asking,
+    scenario: CitedScenario,
+    measures: Sequence[Measure],
+    retrieved: Sequence[tuple[float | None, float | None]],
 ) -> list[Table]:
-    """Return the tables of differences (if several systems), omission by length, and retrieval (if gold sources)."""
-    run, results = rated.reading.run, rated.evaluated.results
-    sheets = [_omission(run.panel, results, provenance, notes)]
-    if len(run.panel.systems) > 1:
-        sheets.insert(0, _differences(rated, provenance, measures, notes))
-    if any(GOLD in answer.reference for answer in run.answers):
-        sheets.append(_retrieval(rated, provenance, notes))
+    """Return the tables of what was asked, differences (if several systems), omission by length, and retrieval."""
+    columns: dict[str, AnswerColumn] = {key: cells(rated.whole(key, scenario)[0].value) for key in rated.values}
+    sheets = [_judging(cited, shared, rated, asking)]
+    if len(cited.systems) > 1:
+        sheets.append(_differences(cited, shared, columns, measures))
+    sheets.append(_omission(cited, shared, rated))
+    if any(GOLD in answer.reference for answer in rated.responses):
+        sheets.append(_retrieval(cited, shared, rated.main, columns[rated.main], retrieved))
     return sheets
 
 
-def difference(panel: SystemPanel, column: AnswerColumn, first: int, second: int) -> Estimate:
+def _judging(cited: CitedTable, shared: Provenance, rated: Rated, asking: Asking) -> Table:
+    """Return the table of counts by system: outcomes of questions, unread marks, tokens and cost of the replies."""
+    every: dict[str, dict[str, float | None]] = {}
+    for place, system in enumerate(cited.systems):
+        numbers = cited.rows(place).tolist()
+        costs = [cost_of(spent_on(rated.replies[n]), asking) for n in numbers]
+        every[system] = {
+            **rated.counts(numbers),
+            **tokens_and_cost(spent_on(chain(*(rated.replies[n] for n in numbers))), asking),
+            # Prices or counts of tokens can be unknown.
+            MONEY: None if None in costs else sum(cost for cost in costs if cost is not None),
+        }
+    # Counts that are 0 for every system are left out; the cost of the replies comes last.
+    table, names = TableLines(), {name for row in every.values() for name, value in row.items() if value != 0}
+    took = list(tokens_and_cost(Spent(), asking))
+    columns = [*sorted(names.difference(took)), *(name for name in took if name in names)]
+    for system, row in every.items():
+        records = [{"system": system, "count": name, "value": value} for name, value in row.items()]
+        table.add("", system, [amount(name, row.get(name, 0)) for name in columns], *records)
+    paid = Note("money", "what the replies cost when they were asked for; kept ones cost nothing again")
+    return shared.lines("judging", "What was asked, and what came of it", ["system", *columns], table, [paid])
+
+
+def difference(cited: CitedTable, column: AnswerColumn, first: int, second: int) -> Estimate:
     """Return the first system's mean of `column`, without None, less the second's, with its paired interval."""
     known = np.array([value is not None for value in column], dtype=np.bool_)
-    rows = [panel.rows(system) for system in (first, second)]
+    rows = [cited.rows(system) for system in (first, second)]
     both = np.concatenate(rows)
-    counts = np.bincount(panel.group[both[known[both]]], minlength=panel.n_groups)
-    resampling = panel.resampling if np.count_nonzero(counts) > 1 else replace(panel.resampling, n=0)
+    counts = np.bincount(cited.group[both[known[both]]], minlength=cited.n_groups)
+    resampling = cited.resampling if np.count_nonzero(counts) > 1 else replace(cited.resampling, n=0)
     statistic = means(column)
 
     def run(draws: Draws) -> Floats:
-        means_of = [replicates(statistic, numbers, panel.group, draws) for numbers in rows]
+        means_of = [replicates(statistic, numbers, cited.group, draws) for numbers in rows]
         return np.asarray(means_of[0] - means_of[1])
 
     return interval_by(run, counts, resampling, SIGNED)[0]
 
 
-def _differences(rated: RatedAnswers, provenance: Provenance, measures: Measures, notes: Sequence[Note]) -> Table:
-    panel, results, table = rated.reading.run.panel, rated.evaluated.results, TableLines()
-    for (i, first), (j, second) in combinations(enumerate(panel.systems), 2):
-        cells, records = [], []
-        for key, measure in measures.items():
-            column = [result.values[key, rated.reading.scenario].value for result in results]
-            gap = difference(panel, column, i, j)
-            cells.append(interval_cell(gap.ends, measure.column))
-            pair = {"first": first, "second": second, "measure": key}
-            records.append({**pair, **gap.record("difference")})
-        table.add("", f"{plain(first)} less {plain(second)}", cells, *records)
-    headings = ["systems", *(measure.label for measure in measures.values())]
-    title = "Differences between systems, on the same resampled groups"
-    return provenance.lines("citeeval-differences", title, headings, table, notes)
-
-
-def _omission(
-    panel: SystemPanel, results: Sequence[ResponseValues], provenance: Provenance, notes: Sequence[Note]
+def _differences(
+    cited: CitedTable, shared: Provenance, columns: Mapping[str, AnswerColumn], measures: Sequence[Measure]
 ) -> Table:
-    rates, words = [omission_rate(result) for result in results], [float(word_count(result)) for result in results]
-    table, statistic = TableLines(), means(rates)
-    every = {system: panel.rows(place) for place, system in enumerate(panel.systems)}
-    for system, rows in every.items() if len(every) == 1 else [*every.items(), ("all", np.arange(len(results)))]:
-        mean, numbers = panel.interval_over(statistic, rows), rows.tolist()
-        agreed, known = _correlated(panel, words, rates, numbers)
+    table = TableLines()
+    for (i, first), (j, second) in combinations(enumerate(cited.systems), 2):
+        gaps = [difference(cited, columns[measure.key], i, j) for measure in measures]
+        records = [
+            {"first": first, "second": second, "measure": measure.key, **gap.record("difference")}
+            for measure, gap in zip(measures, gaps, strict=True)
+        ]
+        printed = [interval_cell(gap.ends, one.column) for one, gap in zip(measures, gaps, strict=True)]
+        table.add("", f"{plain(first)} less {plain(second)}", printed, *records)
+    headings = ["systems", *(measure.label for measure in measures)]
+    title = "Differences between systems, on the same resampled groups"
+    return shared.lines("citeeval-differences", title, headings, table)
+
+
+def _omission(cited: CitedTable, shared: Provenance, rated: Rated) -> Table:
+    rates, words, table = omission(rated), [float(words) for words in word_counts(rated)], TableLines()
+    every = {system: cited.rows(place) for place, system in enumerate(cited.systems)}
+    if len(every) > 1:
+        every["all"] = np.arange(len(rates))
+    for system, rows in every.items():
+        mean, numbers = cited.interval_over(means(rates), rows), rows.tolist()
+        agreed, known = _correlated(cited, words, rates, numbers)
         size = sum(words[n] for n in numbers) / len(numbers)
-        cells: list[Cell | str] = [interval_cell(mean.ends, THREE), f"{size:,.1f}"]
-        cells += [interval_cell(agreed[name].ends, THREE) for name in ("pearson", "spearman")]
+        printed: list[Cell | str] = [interval_cell(mean.ends, THREE), f"{size:,.1f}"]
+        printed += [interval_cell(agreed[name].ends, THREE) for name in ("pearson", "spearman")]
         record = {"system": system, "words": size, "answers": known, **mean.record("omission")}
         record |= {key: value for name in agreed for key, value in agreed[name].record(name).items()}
-        table.add("", system, [*cells, f"{known:,} of {len(numbers):,}"], record)
+        table.add("", system, [*printed, f"{known:,} of {len(numbers):,}"], record)
     reading = Note(
         "reading",
         "omission: share of the statements that need a citation or have one which have none; words: mean length; "
         "Pearson, Spearman: of words and omission, over answers (ours: the paper's formulas are not at hand)",
     )
     headings = ["system", "omission", "words", "Pearson", "Spearman", "answers"]
-    return provenance.lines("citeeval-omission", "Omitted citations and length", headings, table, [reading, *notes])
+    return shared.lines("citeeval-omission", "Omitted citations and length", headings, table, [reading])
 
 
-def _retrieval(rated: RatedAnswers, provenance: Provenance, notes: Sequence[Note]) -> Table:
-    panel, answers, table = rated.reading.run.panel, rated.reading.run.answers, TableLines()
-    main = measures_of(rated.reading.judge.asking.mode)[-1]
-    quality = [result.values[main, rated.reading.scenario].value for result in rated.evaluated.results]
-    columns = dict(zip(("recall", "precision"), zip(*map(retrieval_quality, answers), strict=True), strict=True))
-    for place, system in enumerate(panel.systems):
-        numbers = panel.rows(place).tolist()
+def _retrieval(
+    cited: CitedTable,
+    shared: Provenance,
+    main: str,
+    quality: AnswerColumn,
+    retrieved: Sequence[tuple[float | None, float | None]],
+) -> Table:
+    columns, table = dict(zip(("recall", "precision"), zip(*retrieved, strict=True), strict=True)), TableLines()
+    for place, system in enumerate(cited.systems):
+        numbers = cited.rows(place).tolist()
         for name, column in columns.items():
             values = [column[n] for n in numbers if column[n] is not None]
             mean = sum(values) / len(values) if values else None
-            agreed, known = _correlated(panel, column, quality, numbers)
-            cells = [cell(mean), *(interval_cell(each.ends, THREE) for each in agreed.values())]
+            agreed, known = _correlated(cited, column, quality, numbers)
+            printed = [cell(mean), *(interval_cell(each.ends, THREE) for each in agreed.values())]
             record = {"system": system, "retrieval": name, "mean": mean, "answers": known}
             record |= {key: value for each in agreed for key, value in agreed[each].record(each).items()}
-            table.add(plain(system), name, [*cells, f"{known:,} of {len(numbers):,}"], record)
+            table.add(plain(system), name, [*printed, f"{known:,} of {len(numbers):,}"], record)
     reading = Note("reading", f"recall, precision: of the gold sources ({GOLD}) among the passages; with them: {main}")
     headings = ["retrieval", "mean", "Pearson", "Spearman", "Kendall", "answers"]
     title = "Quality of the retrieval and of the citations"
-    return provenance.lines("citeeval-retrieval", title, headings, table, [reading, *notes])
+    return shared.lines("citeeval-retrieval", title, headings, table, [reading])
 
 
 def _correlated(
-    panel: SystemPanel, first: AnswerColumn, second: AnswerColumn, numbers: Sequence[int]
+    cited: CitedTable, first: AnswerColumn, second: AnswerColumn, numbers: Sequence[int]
 ) -> tuple[Mapping[CorrelationName, Estimate], int]:
     """Return the correlations of two columns over those of the answers `numbers` with both values, and their number."""
     pairs = [(n, a, b) for n in numbers if (a := first[n]) is not None and (b := second[n]) is not None]
-    codes = np.unique(panel.group[[n for n, *_ in pairs]], return_inverse=True)[1] if pairs else np.empty(0)
+    codes = np.unique(cited.group[[n for n, *_ in pairs]], return_inverse=True)[1] if pairs else np.empty(0)
     score, other = (np.array([pair[place] for pair in pairs], dtype=np.float64) for place in (1, 2))
-    return correlations(score, other, codes.astype(np.int64), panel.resampling), len(pairs)
+    return correlations(score, other, codes.astype(np.int64), cited.resampling), len(pairs)

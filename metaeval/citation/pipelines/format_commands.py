@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, EncodingSettings, Progress
-from metaeval.citation.pipelines.pipeline import FilesToRead, FormatName, SourcesFile
+from metaeval.citation.pipelines.options import FilesToRead, FormatName, SourcesFile
 from metaeval.declared import Flag
 from metaeval.display_text import count
 

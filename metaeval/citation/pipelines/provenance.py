@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING
 
 from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.measures import group_codes
-from metaeval.citation.pipelines.layout import Entry, TableLines, entry_records, grid_of, scores_grid
+from metaeval.citation.pipelines.layout import TableLines, grid_of
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import IntervalConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.display_text import count
-from metaeval.report.result import Column, Data, Interval, Ledger
+from metaeval.report.result import Data, Interval, Ledger
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, plain, share
 from metaeval.report.table_notes import few_groups, interval_text
 from metaeval.signature import resampled_fields, signature, versions
 
 if TYPE_CHECKING:
     from metaeval.citation.pipelines.cited import CitedTable
-    from metaeval.citation.system_comparison import SystemPanel
 
 _EXAMPLES = 3
 """Number of missing verdicts that a note names."""
@@ -71,12 +70,6 @@ class Provenance:
         titled = replace(grid, key=key, title=title, subtitle=self.subtitle, footer=footer, signatures=signatures)
         return replace(titled, name=name, data=self.data, settings=settings, records=records).noting(self.data.demo)
 
-    def scores(
-        self, name: str, title: str, columns: Sequence[Column], entries: Sequence[Entry], notes: Sequence[Note] = ()
-    ) -> Table:
-        """Return a table of systems by measures, in blocks by backend, with a record per value."""
-        return self.sheet(name, title, entry_records(entries), scores_grid(columns, entries), notes)
-
     def lines(
         self,
         name: str,
@@ -106,7 +99,7 @@ def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, c
     )
 
 
-def data_note(panel: SystemPanel | CitedTable, data: Data, *parts: tuple[int, str]) -> Note:
+def data_note(panel: CitedTable, data: Data, *parts: tuple[int, str]) -> Note:
     """Return the note with the counts of what was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks.
 
     parts: numbers and nouns of what is counted in answers.
@@ -118,7 +111,7 @@ def data_note(panel: SystemPanel | CitedTable, data: Data, *parts: tuple[int, st
     )
 
 
-def warning(panel: SystemPanel | CitedTable, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
+def warning(panel: CitedTable, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
     """Return the note on systems without a common question or with equal answers, and on backends that truncate much.
 
     more: further sentences of the pipeline; empty ones are left out.
@@ -198,7 +191,7 @@ UNCHECKED = Note(
 """The note on verdicts that were not compared with labels of the same answers."""
 
 
-def texts_by_system(panel: SystemPanel | CitedTable, texts_of: Callable[[int], Sequence[str]]) -> str:
+def texts_by_system(panel: CitedTable, texts_of: Callable[[int], Sequence[str]]) -> str:
     """Return the texts of all systems as one, each after the name of its system if there are several systems.
 
     texts_of: returns the texts of a system by its number; a system without texts is left out.

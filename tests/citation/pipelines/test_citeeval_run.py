@@ -1,4 +1,4 @@
-"""CiteEval from a file of replies to numbers of systems: on paper, by scenario, with bounds, rows, money and AutoAIS.
+"""CiteEval from a file of replies to numbers of systems: on paper, by scenario, with bounds, rows, money and baselines.
 
 Replies are made by hand and written by `recording`, then read back as a user's file is.
 """
@@ -7,18 +7,17 @@ import json
 
 import pytest
 
+import metaeval
 from metaeval.citation.chat_models import recording
 from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options_and_values import citeeval_options
+from metaeval.citation.citeeval.options_and_values import PAPER, PROFILES
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.pipelines.citeeval import CITEEVAL, OWNERS
-from metaeval.citation.pipelines.improve import IMPROVE
-from metaeval.citation.pipelines.pipeline import sort_settings
-from metaeval.citation.pipelines.run_pipeline import prepare, run_pipeline
 from metaeval.citation.readers.answer_files import gather
+from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.llm.messages import read_reply
+from metaeval.runs.loaded_metrics import load_metric
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 ANSWERS = [
@@ -38,250 +37,185 @@ SAID = {
 DELETE_1 = 0.06935712 - 0.010901728784493359  # of the released coefficients: the only citation goes as misleading
 
 
-def ask(requests, tokens=(100, 10)):
-    """Answer as `SAID` has it; the answer is told by a word of its statements."""
-    replies = []
-    for request in requests:
-        text = request.body["messages"][0]["content"]
-        own = text[text.rindex("</passages>") :]
-        contexts, reviews = next(said for word, said in SAID.items() if word in own)
-        if "cites=" in own:
-            entries = [{"id": n, "thinking": "", "edits": e, "rating": r} for n, e, r in reviews]
-        else:
-            entries = [{"id": n, "thinking": "", "context": c} for n, c in enumerate(contexts, start=1)]
-        choice = {"message": {"content": json.dumps({"statements": entries})}, "finish_reason": "stop"}
-        usage = dict(zip(("prompt_tokens", "completion_tokens"), tokens, strict=True)) if tokens else None
-        replies.append(read_reply(json.dumps({"model": "tiny-2", "choices": [choice], "usage": usage})))
-    return replies
+def message(text, tokens=(100, 10)):
+    """The reply of a model with this text."""
+    usage = dict(zip(("prompt_tokens", "completion_tokens"), tokens, strict=True)) if tokens else None
+    choice = {"message": {"content": text}, "finish_reason": "stop"}
+    return read_reply(json.dumps({"model": "tiny-2", "choices": [choice], "usage": usage}))
 
 
-def judged(asked, results, overrides=()):
-    return run_pipeline(prepare(CITEEVAL, CITEEVAL.options(**asked), {"results": results / "results"}, overrides))
+def said(body):
+    """What the judge says as `SAID` has it; the answer is told by a word of its statements."""
+    text = body["messages"][0]["content"]
+    own = text[text.rindex("</passages>") :]
+    contexts, reviews = next(said for word, said in SAID.items() if word in own)
+    if "cites=" in own:
+        return [{"id": n, "thinking": "", "edits": e, "rating": r} for n, e, r in reviews]
+    return [{"id": n, "thinking": "", "context": c} for n, c in enumerate(contexts, start=1)]
 
 
 @pytest.fixture
-def rated(tmp_path):
-    """Write answers and replies, and run on them."""
+def cite(tmp_path):
+    """Write answers and the replies of a model to them, and run on them."""
     file, replies = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
 
-    def made(*overrides, scenario="full", nli=(), tokens=(100, 10), profile="paper", rows=ANSWERS):
+    def made(rows=ANSWERS, ask=None, tokens=(100, 10), mode="edits", asked=(), **options):
         file.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in rows))
-        options = citeeval_options(profile)
-        answers = gather([file])
-        splits = [split_response(one, options) for one in answers]
-        kept = recording(lambda requests: ask(requests, tokens), replies)
-        evaluate(answers, splits, kept, Asking(model="t"), options)
-        asked = {"files": (file,), "replay": replies, "nli": nli, "splitter": "rules", "profile": profile}
-        settings = ["interval.resamples=200", "interval.fewest=2", *overrides]
-        return judged({**asked, "scenario": scenario}, tmp_path, settings)
+        ask = ask or (lambda body: json.dumps({"statements": said(body)}))
+        profile, answers = PROFILES.get(options.get("profile"), PAPER), gather([file])
+        splits = [split_response(one, profile) for one in answers]
+        kept = recording(lambda requests: [message(ask(one.body), tokens) for one in requests], replies)
+        evaluate(answers, splits, kept, Asking(model="t", mode=mode), profile, asked)
+        more = {"mode": mode} if mode != "edits" else {}
+        settings = {"results": tmp_path / "results", "splitter": "rules", "interval": {"resamples": 200, "fewest": 2}}
+        return metaeval.cite.citeeval(file, replay=replies, **{**settings, **more, **options})
 
     return made
 
 
-def records(rated, name="citeeval"):
-    return rated.tables[name].records
+def of(found, name="citeeval"):
+    """The records of a table, by system, judge and measure."""
+    return {(one["system"], one["backend"], one["measure"]): one for one in found[name]}
 
 
-def of(rated, system, measure):
-    return next(one for one in records(rated) if (one["system"], one["measure"]) == (system, measure))
+def notes(found, label):
+    return [(note.text, note.items) for note in found.notes if note.label == label]
 
 
-def test_scores_of_systems_on_paper(rated):
-    found = rated()
-    old = of(found, "old", "rating")
+def test_scores_of_systems_on_paper(cite):
+    found = of(cite())
+    old = found["old", "t", "rating"]
     # a1: (1 + (3 - 1) / 4) / 2 = 0.75. a2: its cited statement was skipped, the uncited one lacks a citation: 0.
     assert old["value"] == (0.75 + 0) / 2
     assert 0.0 <= old["low"] < 0.375 < old["high"] <= 1.0
-    assert old["answers"] == 2
     # The skipped one is anything from 0 to 1: a2 from 0 to 0.5.
-    assert (old["least"], old["most"]) == (0.75 / 2, (0.75 + 0.5) / 2)
-    assert of(found, "old", "edits")["value"] == pytest.approx(((1 + DELETE_1) / 2 + 0) / 2)
-    assert of(found, "old", "auto")["value"] == pytest.approx(((1 + (0.5 + DELETE_1) / 2) / 2 + 0) / 2)
+    assert (old["worst"], old["best"]) == (0.75 / 2, (0.75 + 0.5) / 2)
+    assert found["old", "t", "edits"]["value"] == pytest.approx(((1 + DELETE_1) / 2 + 0) / 2)
+    assert found["old", "t", "auto"]["value"] == pytest.approx(((1 + (0.5 + DELETE_1) / 2) / 2 + 0) / 2)
     # b1: 4 stars, and an edit that cannot be; its other statement needs no citation. b2 says that it has no answer.
-    assert (of(found, "new", "rating")["value"], of(found, "new", "rating")["undefined"]) == (0.75, 1)
-    assert (of(found, "new", "edits")["value"], of(found, "new", "auto")["value"]) == (None, None)
+    new = {key: found["new", "t", key]["value"] for key in ("rating", "edits", "auto", "answers")}
+    assert new == {"rating": 0.75, "edits": None, "auto": None, "answers": 0}
+    assert found["old", "t", "answers"]["value"] == 2
 
 
-def test_the_scenario_of_cited_statements_leaves_the_others_out(rated):
-    found = rated(scenario="cited")
+def test_the_scenario_of_cited_statements_leaves_the_others_out(cite):
     # a2 has only its skipped statement left, which is missing: no value. The mean is a1's.
-    assert of(found, "old", "rating")["value"] == 0.75
-    assert of(found, "old", "rating")["undefined"] == 1
-    with pytest.raises(UserError, match="Did you mean 'cited'"):
-        rated(scenario="cites")
+    found = of(cite(scenario="cited"))
+    assert (found["old", "t", "rating"]["value"], found["old", "t", "answers"]["value"]) == (0.75, 1)
 
 
-def test_the_options_reach_the_numbers_and_the_signature(rated):
-    found = rated("bad_edits=as it stands")
-    # KEEP and an addition worth 0, mean of the two, plus the intercept.
-    assert of(found, "new", "edits")["value"] == pytest.approx(1.00298631 / 2 - 0.010901728784493359)
-    (line,) = found.tables["citeeval"].signatures
-    assert "options:bad_edits=as it stands|" in line
-    assert "|model:t|answered_as:tiny-2|prompts:attribution@" in line
-
-
-def test_judging_in_parts_is_in_the_signature_and_nowhere_without(rated):
-    (line,) = rated("statements_per_request=5").tables["citeeval"].signatures
+def test_every_choice_is_in_the_signature(cite):
+    (line,) = cite(statements_per_request=5).signatures
+    assert "|profile:paper|" in line
     assert ("statements_per_request=5" in line, ",part@" in line) == (True, True)
-    (line,) = rated().tables["citeeval"].signatures
-    assert ("statements_per_request" in line, "part@" in line) == (False, False)
+    assert "|model:t|" in line
+    assert "|answered_as:tiny-2|" in line
+    (line,) = cite(profile="released").signatures
+    assert ("|profile:released|" in line, "part@" in line) == (True, False)
 
 
-def test_what_could_not_be_judged_is_counted_by_system(rated):
-    counted = {(one["system"], one["count"]): one["value"] for one in records(rated(), "judging")}
+def test_what_could_not_be_judged_is_counted_and_listed(cite):
+    found = cite()
+    counted = {(one["system"], one["count"]): one["value"] for one in found["judging"]}
     assert counted["old", "problems: not judged"] == 1
     assert counted["old", "problems: no such statement"] == 1
     assert counted["new", "edits: no such passage"] == 1
     assert counted["new", "responses without an answer"] == 1
     assert (counted["old", "questions: read"], counted["new", "questions: not asked"]) == (4, 2)
-
-
-def grid(rated, name):
-    return rated.tables[name]
-
-
-def test_the_least_and_the_most_are_shown_where_something_is_missing(rated):
-    found = rated()
-    assert grid(found, "citeeval").title.endswith(", from 0 to 1")
-    assert [block.title for block in grid(found, "citeeval").blocks] == ["", "least to most"]
+    shown = found["judging"]
+    assert [line.name for line in shown.lines] == ["new", "old"]
+    assert "replies without a count of tokens" not in shown.headings
+    assert shown.headings[-3:] == ("tokens in", "tokens out", "USD for these replies")
+    ((_, items),) = notes(found, "not judged")
+    assert items[0][1].startswith("no judgement 2 (of 4 answers); first: a2, statement 1: Ships sail.")
+    ((_, items),) = notes(found, "could be")
+    assert items == (("t", "new CiteEval-Auto 0.370 to 0.875; old CiteEval-Auto 0.318 to 0.570"),)
     # Without a2, whose statement was skipped, and b1, whose edit cannot be, everything was judged.
-    whole = rated(rows=[ANSWERS[0], ANSWERS[3]])
-    assert [block.title for block in grid(whole, "citeeval").blocks] == [""]
-    assert "least to most" not in str(grid(whole, "citeeval").footer)
+    assert notes(cite(rows=[ANSWERS[0], ANSWERS[3]]), "could be") == []
 
 
-def test_the_counts_of_a_system_are_one_row_and_those_that_are_0_everywhere_are_left_out(rated):
-    found = grid(rated(), "judging")
-    assert [line.name for line in found.lines] == ["new", "old"]
-    shown = {
-        line.name: dict(zip(found.headings, (cell.number for cell in line.cells), strict=True)) for line in found.lines
-    }
-    # Two questions of each of the answers but b2; it alone says that it found no answer.
-    assert (shown["old"]["questions: read"], shown["new"]["questions: read"]) == ("4", "2")
-    assert (shown["old"]["responses without an answer"], shown["new"]["responses without an answer"]) == ("0", "1")
-    assert "replies without a count of tokens" not in found.headings
-    assert found.headings[-3:] == ("tokens in", "tokens out", "USD for these replies")
-
-
-def test_marks_that_cite_nothing_are_told_by_kind_and_place(tmp_path):
-    texts = ["[1]\n[0]", "It is fine [0]. So it is [7] [1b].", "No answer was found [2]. Not much is mentioned."]
-    file, replies = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
-    rows = [{"id": f"a{n}", "text": text, "passages": PASSAGES} for n, text in enumerate(texts, start=1)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-    def silent(requests):
-        choice = {"message": {"content": "no JSON"}, "finish_reason": "stop"}
-        return [read_reply(json.dumps({"choices": [choice]}))] * len(requests)
-
-    options = citeeval_options(no_answer="anywhere")
-    answers = gather([file])
-    splits = [split_response(one, options) for one in answers]
-    evaluate(answers, splits, recording(silent, replies), Asking(model="t"), options)
-    asked = {"files": (file,), "replay": replies, "splitter": "rules"}
-    found = judged(asked, tmp_path, ["interval.resamples=0", "no_answer=anywhere"])
-    counted = {one["count"]: one["value"] for one in records(found, "judging") if one["count"].startswith("marks")}
-    assert counted == {"marks: of no statement": 2, "marks: out of range": 1, "marks: unparsable": 1, "marks: zero": 2}
-    notes = {note.label: note.text for note in found.tables["citeeval"].footer}
-    assert notes["marks"] == (
-        "cite nothing: of no statement 2, out of range 1, unparsable 1, zero 2 "
-        "(first: a1, offset 0; a1, offset 4; a2, offset 11)"
+def test_marks_that_cite_nothing_are_told_by_kind_and_place(cite):
+    texts = ["[1]\n[0]", "It is fine [0]. So it is [7] [1b].", "No answer was found. Not much [2] is mentioned."]
+    rows = [{"id": f"a{n}", "text": text} for n, text in enumerate(texts, start=1)]
+    found = cite(rows, lambda body: "no JSON", profile="released")
+    counted = {one["count"]: one["value"] for one in found["judging"] if one["count"].startswith("marks")}
+    assert counted == {"marks: of no statement": 2, "marks: unparsable": 1, "marks: zero": 2}
+    ((text, _),) = notes(found, "marks")
+    assert text == (
+        "cite nothing: of no statement 2, unparsable 1, zero 2 (first: a1, offset 0; a1, offset 4; a2, offset 11)"
     )
 
 
-def test_tokens_and_money_are_those_of_the_replies(rated):
+def test_tokens_and_money_are_those_of_the_replies(cite):
     def counted(found):
-        return {(one["system"], one["count"]): one["value"] for one in records(found, "judging")}
+        return {(one["system"], one["count"]): one["value"] for one in found["judging"]}
 
-    priced = counted(rated("price_in=0.5", "price_out=1.5"))
+    chat = {"price_in": 0.5, "price_out": 1.5}
+    priced = counted(cite(chat=chat))
     assert (priced["old", "tokens in"], priced["new", "tokens out"]) == (400, 20)
     # Four replies of 100 tokens in and 10 out: (400 * 0.5 + 40 * 1.5) / 1e6.
     assert priced["old", "USD for these replies"] == pytest.approx(260e-6)
-    assert counted(rated())["old", "USD for these replies"] is None
-    silent = counted(rated("price_in=0.5", "price_out=1.5", tokens=None))
+    assert counted(cite())["old", "USD for these replies"] is None
+    silent = counted(cite(chat=chat, tokens=None))
     assert (silent["old", "replies without a count of tokens"], silent["old", "USD for these replies"]) == (4, None)
 
 
-def test_autoais_judges_the_same_statements(rated, tmp_path):
-    found = rated(nli=("overlap", "overlap"))
-    values = {(one["system"], one["measure"]): one["value"] for one in records(found, "autoais")}
-    # Content words. a1: all of the first are in its passage; of "Barges sing" one of two, below 0.63. a2: "Ships
-    # sail" in none, the other cites nothing. b1: its first holds, the second cites nothing; b2 cites nothing.
-    assert (values["old", "recall"], values["new", "recall"]) == ((0.5 + 0) / 2, (0.5 + 0) / 2)
+def test_rows_say_what_the_judge_said(cite):
+    found = cite()
     rows = {(row["answer"], row["statement"]): row for row in found.rows["statements"]}
-    assert [rows[key]["autoais_f1_overlap"] for key in (("a1", 1), ("a1", 2), ("a2", 2), ("b1", 1))] == [1, 0, 0, 1]
-    assert {row["answer"]: row["autoais_recall_overlap"] for row in found.rows["answers"]}["b1"] == 0.5
-    with pytest.raises(UserError, match="AutoAIS needs decisions"):
-        judged({"files": (tmp_path / "answers.jsonl",), "nli": "overlap", "threshold": "soft", "model": "t"}, tmp_path)
-
-
-def test_rows_say_what_the_judge_said(rated):
-    rows = {(row["answer"], row["statement"]): row for row in rated().rows["statements"]}
     first, deleted, skipped, lacks = (rows[key] for key in (("a1", 1), ("a1", 2), ("a2", 1), ("a2", 2)))
     assert (first["citations"], first["context"], first["stars"], first["edits"]) == ("1", "retrieval", 5, "")
     assert (deleted["edits"], deleted["rating"], deleted["state"]) == ("DELETE_1:2", 0.5, "rated")
     assert ANSWERS[0]["text"][deleted["start"] : deleted["end"]] == "Barges sing [2]."
     assert (skipped["edits"], skipped["stars"], skipped["auto"], skipped["state"]) == (None, None, None, "missing")
     assert (lacks["auto"], lacks["state"]) == (0.0, "lacks a citation")
-    answers = {row["answer"]: row for row in rated().rows["answers"]}
+    answers = {row["answer"]: row for row in found.rows["answers"]}
     assert (answers["a2"]["statements_missing"], answers["a2"]["problems"]) == (1, "no such statement 1; not judged 1")
     assert (answers["b2"]["auto"], answers["b2"]["no_answer"], answers["b2"]["tokens_in"]) == (None, True, 0)
 
 
 @pytest.mark.parametrize("mode", ["cot", "vanilla"])
 @pytest.mark.parametrize("profile", ["paper", "released"])
-def test_a_judge_without_edits_gives_ratings_and_nothing_else(tmp_path, mode, profile):
+def test_a_judge_without_edits_gives_ratings_and_nothing_else(cite, mode, profile):
     """The ablations of the paper: IterCoT (reasoning, then a rating) and Vanilla (a rating)."""
-    file, replies, asked = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl", []
-    file.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in ANSWERS))
+    forms = []
 
-    def rate(requests):
-        found = []
-        for request in requests:
-            asked.append(request.body)
-            body = json.loads(ask([request])[0].content)
-            for entry in body["statements"]:
-                entry.pop("edits", None)
-                if mode == "vanilla" and "rating" in entry:
-                    del entry["thinking"]
-            choice = {"message": {"content": json.dumps(body)}, "finish_reason": "stop"}
-            found.append(read_reply(json.dumps({"model": "tiny-2", "choices": [choice]})))
-        return found
+    def rate(body):
+        forms.append(json.dumps(body["response_format"]))
+        entries = said(body)
+        for entry in entries:
+            entry.pop("edits", None)
+            if mode == "vanilla" and "rating" in entry:
+                del entry["thinking"]
+        return json.dumps({"statements": entries})
 
-    options, answers = citeeval_options(profile), gather([file])
-    splits = [split_response(one, options) for one in answers]
-    evaluate(answers, splits, recording(rate, replies), Asking(model="t", mode=mode), options)
-    forms = [json.dumps(body["response_format"]) for body in asked]
+    found = cite(ask=rate, mode=mode, profile=profile)
     assert not any('"edits"' in form for form in forms)
     assert sum("thinking" in form for form in forms) == {"cot": len(forms), "vanilla": len(forms) - 3}[mode]
-    given = {"files": (file,), "replay": replies, "splitter": "rules", "profile": profile}
-    found = judged(given, tmp_path, [f"mode={mode}", "interval.resamples=50"])
-    assert {one["measure"] for one in records(found)} == {"rating"}
+    assert {one["measure"] for one in found["citeeval"]} == {"rating", "answers"}
     # As with edits: a1 0.75, and a2, whose skipped statement is missing by the paper and 1 as released: 0 or 1/2. The
     # released code joins a1's short second sentence with the first, whose five stars are 1.
-    assert of(found, "old", "rating")["value"] == {"paper": 0.75 / 2, "released": (1 + 0.5) / 2}[profile]
-    (line,) = found.tables["citeeval"].signatures
+    expected = {"paper": 0.75 / 2, "released": (1 + 0.5) / 2}[profile]
+    assert of(found)["old", "t", "rating"]["value"] == expected
+    (line,) = found.signatures
     assert f"mode={mode}" in line
     row = found.rows["statements"].records[0]
     assert (row["rating"], row["rating_least"], "auto" in row, "edit_distance" in row) == (1.0, 1.0, False, False)
-    improving = IMPROVE.options(files=(file,), output=tmp_path / "o.jsonl", replay=replies)
-    run = prepare(IMPROVE, improving, {"results": tmp_path}, ["mode=vanilla"])
-    with pytest.raises(UserError, match=r"'cite improve' needs the judge's edits, .* set mode=edits\."):
-        run_pipeline(run)
 
 
-def test_systems_differ_on_the_same_questions(rated):
-    (rating,) = [one for one in records(rated(), "citeeval-differences") if one["measure"] == "rating"]
+def test_systems_differ_on_the_same_questions(cite):
+    (rating,) = [one for one in cite()["citeeval-differences"] if one["measure"] == "rating"]
     # Sorted: new less old. New: b1 0.75 (b2 has no value); old: 0.75 and 0.
     assert (rating["first"], rating["second"]) == ("new", "old")
     assert rating["difference"] == 0.75 - 0.75 / 2
-    same = rated(rows=[*ANSWERS[:2], *({**row, "id": f"c{n}", "system": "copy"} for n, row in enumerate(ANSWERS[:2]))])
-    for one in records(same, "citeeval-differences"):
+    same = cite(rows=[*ANSWERS[:2], *({**row, "id": f"c{n}", "system": "copy"} for n, row in enumerate(ANSWERS[:2]))])
+    for one in same["citeeval-differences"]:
         assert (one["difference"], one["difference_low"], one["difference_high"]) in ((0, 0, 0), (0, None, None))
 
 
-def test_omission_is_of_the_statements_that_need_a_citation(rated):
-    found = rated()
-    omitted = {one["system"]: one for one in records(found, "citeeval-omission")}
+def test_omission_is_of_the_statements_that_need_a_citation(cite):
+    found = cite()
+    omitted = {one["system"]: one for one in found["citeeval-omission"]}
     # a1: 0 of 2; a2: its second statement rests on the passages and cites nothing, 1 of 2. b1: the second needs none,
     # 0 of 1; b2 has none that needs one, and is left out.
     assert (omitted["old"]["omission"], omitted["old"]["answers"]) == (0.25, 2)
@@ -291,16 +225,16 @@ def test_omission_is_of_the_statements_that_need_a_citation(rated):
     assert (omitted["old"]["words"], omitted["new"]["words"], omitted["all"]["words"]) == (6.5, 6.0, 6.25)
     # Over a1, a2, b1: words 8, 5, 8 and omission 0, 1/2, 0.
     assert omitted["all"]["pearson"] == pytest.approx(-1.0)
-    rows = {row["answer"]: (row["words"], row["omission_rate"]) for row in found.rows["answers"].records}
+    rows = {row["answer"]: (row["words"], row["omission_rate"]) for row in found.rows["answers"]}
     assert rows == {"a1": (8, 0.0), "a2": (5, 0.5), "b1": (8, 0.0), "b2": (4, None)}
 
 
-def test_quality_is_compared_with_the_retrieval_where_gold_sources_are_known(rated):
-    assert "citeeval-retrieval" not in rated().tables
+def test_quality_is_compared_with_the_retrieval_where_gold_sources_are_known(cite):
+    assert "citeeval-retrieval" not in cite()
     passages = [{**PASSAGES[0], "source": "d1"}, {**PASSAGES[1], "source": "d2"}]
     gold = {"a1": ["d1", "d2"], "a2": ["d1", "d9"], "b1": ["d2"]}
     rows = [{**row, "passages": passages, "reference": {"gold_sources": gold.get(row["id"])}} for row in ANSWERS[:3]]
-    found = records(rated("missing_rating=full marks", "missing_edits=none", rows=rows), "citeeval-retrieval")
+    found = cite(rows=rows, profile="released")["citeeval-retrieval"]
     old = {one["retrieval"]: one for one in found if one["system"] == "old"}
     # Of d1, d2 both and of d1, d9 one are there: recall 1 and 1/2; of two passages two and one are gold.
     assert (old["recall"]["mean"], old["precision"]["mean"], old["recall"]["answers"]) == (0.75, 0.75, 2)
@@ -308,35 +242,289 @@ def test_quality_is_compared_with_the_retrieval_where_gold_sources_are_known(rat
     assert old["recall"]["pearson"] == pytest.approx(1.0)
     wrong = [{**ANSWERS[0], "reference": {"gold_sources": "d1"}}]
     with pytest.raises(UserError, match='gold_sources is "d1"; allowed: a list of ids of sources'):
-        rated(rows=wrong)
+        cite(rows=wrong)
 
 
-def test_settings_are_told_apart_and_checked():
-    settings = ["merge_below=3", "output=json", "price_in=1", "interval.seed=3", "highest=null"]
-    given, of_run = sort_settings(settings, OWNERS)
-    assert given["options"] == {"merge_below": 3, "highest": None}
-    assert given["asking"] == {"output": "json"}
-    assert (given["chat"], of_run) == ({"price_in": 1}, ["interval.seed=3"])
+# Baselines: the choice by a word of the statement and one of the passage; what is not here comes out of form.
+
+COMPARED = [
+    {"id": "a1", "group": "q1", "system": "old", "text": "The Oder is 840 kilometres long [1][2]. Barges go there."},
+    {"id": "a2", "group": "q2", "system": "old", "text": "Ships sail [1]."},
+    {"id": "b1", "group": "q1", "system": "new", "text": "Barges carry coal [2]. It is a fine river."},
+    {"id": "b2", "group": "q2", "system": "new", "text": "Rivers flow."},
+]
+SUPPORT = {"840": "full", "coal": "partial"}
+RELEVANCE = {("840", "kilometres"): "relevant", ("840", "Barges"): "irrelevant", ("coal", "Barges"): "relevant"}
+LABELS = {("840", "kilometres"): "Attributable", ("840", "Barges"): "Extrapolatory", ("coal", "Barges"): "Attributable"}
+NEEDS = {"go there": "yes", "fine": "no", "flow": "no"}
+
+WAYS = '''
+from math import log
+from metaeval import Metric, MetricCard, PairScore
+from metaeval.scoring.contract import ThreeWay
+
+
+class Ways(Metric):
+    """By words: all of the statement's in the source, some, or none."""
+
+    card = MetricCard(
+        name="ways", family="test", summary="by words", paper="none", licence="none", low=0, high=1, three_way=True
+    )
+
+    def score(self, sources, statements):
+        raise AssertionError("labels come from entail")
+
+    def entail(self, sources, statements):
+        return [self._ways(source, claim) for source, claim in zip(sources, statements, strict=True)]
+
+    def _ways(self, source, claim):
+        if "Ships" in claim:
+            return None
+        shared = set(source.split()) & set(claim.split())
+        place = 0 if shared == set(claim.split()) else 1 if shared else 2
+        return ThreeWay(*(log(0.8 if own == place else 0.1) for own in range(3)))
+'''
+
+
+def choice(word, own, table):
+    return next((value for key, value in table.items() if own(key)), word)
+
+
+BOTH = ("lqac", "attrscore")
+
+
+def by_word(body):
+    text = body["messages"][0]["content"]
+    kind = body["response_format"]["json_schema"]["name"]
+    material = text.rpartition("never an instruction")[2]
+    passages = material.rpartition("<passages>")[2] if kind != "attrscore" else material.rpartition("<reference>")[2]
+    statement = material.rpartition("<claim>" if kind == "attrscore" else "<statement>")[2].partition("</")[0]
+    words = {"thinking": ""}
+    if kind in ("attribution", "editing"):
+        ids = [n for n in (1, 2) if f'<statement id="{n}"' in material and (kind == "attribution" or n == 1)]
+        own = {"context": "retrieval"} if kind == "attribution" else {"edits": [], "rating": 5}
+        words = {"statements": [{"id": n, "thinking": "", **own} for n in ids]}
+    elif kind == "lqac_recall":
+        words["support"] = choice("much", lambda key: key in statement, SUPPORT)
+    elif kind == "lqac_need":
+        words["needs_citation"] = choice("perhaps", lambda key: key in statement, NEEDS)
+    else:
+        field, table = ("relevance", RELEVANCE) if kind == "lqac_precision" else ("label", LABELS)
+        words[field] = choice("?", lambda key: key[0] in statement and key[1] in passages, table)
+    return json.dumps(words)
+
+
+@pytest.fixture
+def compared(cite, tmp_path, monkeypatch):
+    """Run with baselines."""
+    (tmp_path / "my_ways.py").write_text(WAYS)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def made(baselines=BOTH, more=(), **options):
+        return cite([*COMPARED, *more], by_word, asked=BOTH, baselines=list(baselines), **options)
+
+    return made
+
+
+def values(found, name):
+    """The records of a baseline, by system, judge and measure."""
+    return {(system, judge, key.removeprefix(f"{name}_")): one for (system, judge, key), one in of(found, name).items()}
+
+
+def value(rows, *key):
+    return rows[key]["value"]
+
+
+def test_lqac_of_systems_by_hand(compared):
+    rows = values(compared(), "lqac")
+    # a1: full, one of two relevant: (R 1, P 1/2, F1 2/3); the other lacks a citation: 0. Means R 1/2, P 1/4, F1 1/3.
+    # a2: neither question was answered in form: anything from 0 to 1, and supposed to be as what is known of the
+    # system's cited statements and their citations: R 1, P (1 + 0) / 2, F1 2/3.
+    assert value(rows, "old", "t", "recall") == (0.5 + 1) / 2
+    assert value(rows, "old", "t", "precision") == (0.25 + 0.5) / 2
+    assert value(rows, "old", "t", "f1") == pytest.approx((1 / 3 + 2 / 3) / 2)
+    assert value(rows, "old", "t", "answers") == 1
+    assert rows["old", "t", "f1"]["worst"] == pytest.approx((1 / 3 + 0) / 2)
+    assert rows["old", "t", "f1"]["best"] == pytest.approx((1 / 3 + 1) / 2)
+    # b1: partial and relevant (R 1/2, P 1, F1 2/3), needs none (R 1, P 0, F1 0). b2: needs none: R 1, P 0, F1 0.
+    assert value(rows, "new", "t", "recall") == (0.75 + 1) / 2
+    assert value(rows, "new", "t", "f1") == pytest.approx((1 / 3 + 0) / 2)
+    assert rows["new", "t", "f1"]["worst"] is None
+
+
+def test_an_answer_that_found_none_is_a_statement_without_citations(compared):
+    refusal = {"id": "c1", "group": "q1", "system": "mute", "text": "No answer was found."}
+    found = compared(more=[refusal], nli="overlap")
+    assert value(values(found, "lqac"), "mute", "t", "recall") == 1.0
+    assert value(values(found, "attrscore"), "mute", "t", "relaxed") == 0.0
+    assert value(values(found, "autoais"), "mute", "overlap", "recall") == 0.0
+    told = [name for name, sheet in found.items() for note in sheet.footer if "found in 1 answer" in note.text]
+    assert told == ["autoais", "lqac", "attrscore"]
+
+
+def test_attrscore_of_systems_by_hand(compared):
+    rows = values(compared(), "attrscore")
+    # a1: (1 + 0) / 2 strict, (1 + 0.5) / 2 relaxed, and 0 for the other statement. a2: no label, so as a1's
+    # cited statement.
+    assert value(rows, "old", "t", "strict") == (0.25 + 0.5) / 2
+    assert value(rows, "old", "t", "relaxed") == (0.375 + 0.75) / 2
+    assert (rows["old", "t", "strict"]["worst"], rows["old", "t", "strict"]["best"]) == (0.125, 0.625)
+    assert value(rows, "new", "t", "strict") == (0.5 + 0) / 2
+    # As released, "anything else" is full support: a2 is 1.
+    assert value(values(compared(profile="released"), "attrscore"), "old", "t", "strict") == (0.25 + 1) / 2
+
+
+def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(compared):
+    found = compared(scenario="cited", nli="overlap")
+    lqac = values(found, "lqac")
+    assert value(lqac, "old", "t", "recall") == 1.0  # a1's second statement is masked; a2 has no value
+    assert value(lqac, "new", "t", "recall") == (0.5 + 0) / 2  # b2 has no statement with a citation: 0
+    assert value(values(found, "attrscore"), "new", "t", "strict") == (1 + 0) / 2
+    # All of its words are in the passage: 1 for each of the two, where the full scenario has 1/2.
+    assert value(values(found, "autoais"), "new", "overlap", "recall") == (1 + 0) / 2
+    readings = [text for text, _ in notes(found, "reading") if "statements without citations are left out" in text]
+    assert len(readings) == 2  # of AutoAIS, which says more, and of the others
+
+
+def test_a_metric_with_three_classes_labels_too(compared):
+    found = compared(baselines=("attrscore", "attrscore:my_ways:Ways"))
+    rows = values(found, "attrscore")
+    # Words as they stand, full stop included. a1: all in 1; none in 2. b1: all. a2: it has no answer, so it is as a1's.
+    # None shared: contradictory, not extrapolatory.
+    assert value(rows, "old", "my_ways:Ways", "strict") == (0.25 + 0.5) / 2
+    assert value(rows, "old", "my_ways:Ways", "relaxed") == (0.25 + 0.5) / 2
+    assert value(rows, "new", "my_ways:Ways", "strict") == 0.25
+    assert value(rows, "old", "my_ways:Ways", "answers") == 1
+    statements = {(row["answer"], row["statement"]): row for row in found.rows["statements"]}
+    assert statements["a1", 1]["attrscore_labels_my_ways:Ways"] == "Attributable; Contradictory"
+    assert statements["a2", 1]["attrscore_labels_my_ways:Ways"] == "?"
+    assert notes(found, "input limits") == []  # it cuts nothing
+    by_model, by_metric = found.signatures[1:]
+    assert "|prompts:attrscore@" in by_model
+    assert ("my_ways:Ways@v1" in by_metric, "prompts:" in by_metric) == (True, False)
+    with pytest.raises(UserError, match="'overlap' gives one score"):
+        compared(baselines=("attrscore:overlap",))
+    with pytest.raises(UserError, match="Did you mean 'lqac'"):
+        compared(baselines=("lqca",))
+
+
+def test_the_registered_metric_gives_the_label_that_is_most_probable_to_it(compared, tiny):
+    own = {"attrscore": {"model": str(tiny.folder("t5")), "device": "cpu", "max_tokens": 5000}}
+    found = compared(baselines=("attrscore:attrscore",), metric_options=own)
+    labels = [label for row in found.rows["statements"] for label in row["attrscore_labels_attrscore"].split("; ")]
+    sources = [one["text"] for one in PASSAGES]
+    oder, ships, coal = "The Oder is 840 kilometres long.", "Ships sail.", "Barges carry coal."
+    pairs = [(sources[0], oder), (sources[1], oder), (sources[0], ships), (sources[1], coal)]
+    metric = load_metric("attrscore", RunConfig(metric_options=own))
+    names = ("Attributable", "Extrapolatory", "Contradictory")  # as the metric's own LABELS stand
+    ways = metric.entail(*zip(*pairs, strict=True))
+    assert [label for label in labels if label] == [max(zip(each, names, strict=True))[1] for each in ways]
+    assert any("backend:attrscore@v1" in line for line in found.signatures)
+    (((_, items),)) = notes(found, "input limits")
+    assert items[0][0] == "attrscore"
+    assert "5,000 tokens" in items[0][1]
+
+
+def test_autoais_judges_the_same_statements(cite):
+    found = cite(nli=["overlap", "overlap"])
+    rows = values(found, "autoais")
+    # Content words. a1: all of the first are in its passage; of "Barges sing" one of two, below 0.63. a2: "Ships
+    # sail" in none, the other cites nothing. b1: its first holds, the second cites nothing; b2 cites nothing.
+    recalls = {system: value(rows, system, "overlap", "recall") for system in ("old", "new")}
+    assert recalls == {"old": (0.5 + 0) / 2, "new": (0.5 + 0) / 2}
+    statements = {(row["answer"], row["statement"]): row["autoais_f1_overlap"] for row in found.rows["statements"]}
+    assert [statements[key] for key in (("a1", 1), ("a1", 2), ("a2", 2), ("b1", 1))] == [1, 0, 0, 1]
+    assert {row["answer"]: row["autoais_recall_overlap"] for row in found.rows["answers"]}["b1"] == 0.5
+    assert any(text.startswith("not ALCE's: a statement without citations is 0") for text, _ in notes(found, "reading"))
+    with pytest.raises(UserError, match="AutoAIS needs decisions"):
+        cite(nli="overlap", threshold="soft")
+
+
+def test_rows_say_what_the_judges_of_baselines_said(compared):
+    found = compared()
+    rows = {(row["answer"], row["statement"]): row for row in found.rows["statements"]}
+    first, lacks, lost, fine = (rows[key] for key in (("a1", 1), ("a1", 2), ("a2", 1), ("b1", 2)))
+    assert (first["lqac_said"], first["lqac_relevant"], first["lqac_precision"]) == ("full", "1 0", 0.5)
+    assert first["attrscore_labels_t"] == "Attributable; Extrapolatory"
+    assert (lacks["lqac_said"], lacks["lqac_recall"], lacks["attrscore_strict_t"]) == ("needs a citation", 0.0, 0.0)
+    assert (fine["lqac_said"], fine["lqac_recall"], fine["lqac_f1"]) == ("needs none", 1.0, 0.0)
+    assert [lost[name] for name in ("lqac_said", "lqac_f1", "attrscore_strict_t")] == [None] * 3
+    assert (lost["lqac_f1_least"], lost["lqac_f1_most"], lost["attrscore_relaxed_most_t"]) == (0.0, 1.0, 1.0)
+    answers = {row["answer"]: row for row in found.rows["answers"]}
+    assert (answers["a1"]["lqac_recall"], answers["a1"]["lqac_precision"]) == (0.5, 0.25)
+    assert (answers["a2"]["lqac_f1"], answers["a2"]["attrscore_strict_most_t"]) == (None, 1.0)
+
+
+def test_questions_tokens_and_money_of_the_baselines_are_counted_with_the_rest(compared):
+    found = compared(chat={"price_in": 1, "price_out": 2})
+    counted = {(one["system"], one["count"]): one["value"] for one in found["judging"]}
+    # old: a1 asks support, relevance twice, need; a2 support and relevance, both answered out of form.
+    assert (counted["old", "lqac questions: read"], counted["old", "lqac questions: unparsed"]) == (4, 2)
+    assert (counted["old", "attrscore questions: read"], counted["old", "attrscore questions: unparsed"]) == (2, 1)
+    # With the four of CiteEval's own: 13 replies of 100 tokens in and 10 out.
+    assert (counted["old", "tokens in"], counted["old", "tokens out"]) == (1300, 130)
+    assert counted["old", "USD for these replies"] == pytest.approx((1300 * 1 + 130 * 2) / 1e6)
+
+
+def test_where_nothing_is_known_of_a_kind_a_system_has_no_value(compared, monkeypatch):
+    for table in (SUPPORT, RELEVANCE, LABELS, NEEDS):
+        for key in list(table):
+            monkeypatch.delitem(table, key)
+    found = compared(nli="overlap")
+    lqac, labels = values(found, "lqac"), values(found, "attrscore")
+    # b2 cites nothing: its precision and F1 are 0, which says nothing of b1, of whose citations nobody knows anything.
+    assert {value(lqac, system, "t", key) for system in ("old", "new") for key in ("recall", "f1")} == {None}
+    # An uncited statement is 0 whatever the labels; b2 has no other.
+    assert [value(labels, system, "t", "answers") for system in ("old", "new")] == [0, 1]
+    assert value(values(found, "autoais"), "old", "overlap", "answers") == 2
+
+
+def test_every_choice_of_a_baseline_is_in_its_signature_and_its_bounds_below(compared):
+    found = compared()
+    alone = compared(baselines=())
+    assert [*found["citeeval"]] == [*alone["citeeval"]]  # baselines change nothing of CiteEval's own table
+    _, lqac, labels = found.signatures
+    assert "|baseline:lqac|" in lqac
+    assert all(f"lqac_{kind}@" in lqac for kind in ("recall", "need", "precision"))
+    assert "max_tokens=1024" in lqac
+    assert "|baseline:attrscore|" in labels
+    ((_, items),) = notes(found, "could be")
+    assert [text for _, text in items] == [
+        "old LQAC of the same statements: F1 16.7 to 66.7",
+        "old AttrScore of the same statements: strict 12.5 to 62.5",
+    ]
+    assert notes(found, "labels") == [("", (("t", "1 citation got none of the three"),))]
+
+
+def test_an_estimate_counts_every_request_and_sends_nothing(compared, tmp_path, monkeypatch):
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    compared()
+    asked = {"splitter": "rules", "model": "t", "chat": {"max_tokens": 100}, "dry_run": True}
+    found = [metaeval.cite.citeeval(tmp_path / "answers.jsonl", **asked, baselines=names) for names in ([], BOTH)]
+    # CiteEval: contexts of four answers, edits of three. LQAC: 3 of support, 4 of relevance, 3 of need. AttrScore: 4.
+    assert found[0].startswith("7 requests to ask, 0 replies already stored")
+    assert "at most 700 out" in found[0]
+    assert found[1].startswith("21 requests to ask")
+    assert f"at most {7 * 100 + 14 * 1024:,} out" in found[1]
 
 
 @pytest.mark.parametrize(
-    ("override", "says"),
+    ("options", "says"),
     [
-        ("hihgest=1", "Unknown setting 'hihgest'. Did you mean 'highest'?"),
-        ("highest=much", "highest should be a valid integer"),
-        ("merge_below=-1", "merge_below is -1; allowed: a whole number from 0"),
-        ("output=xml", "output should be 'json_schema', 'json' or 'tags'"),
-        ("output=tags", "The built-in prompt of attribution asks for JSON, not for tags"),
-        ("extra={", "not YAML"),
-        ("extra={messages: []}", "extra may not set messages, which metaeval sets itself: leave it out of extra"),
-        ("extra={stop: x, seed: 3, model: y}", "extra may not set model, seed"),
-        ("price_in=-1", "price_in should be greater than or equal to 0"),
-        ("interval.resamples=-1", "interval.resamples"),
-        ("model=other", "holds no reply to 6 of 6 requests"),
+        ({"highest": 1}, "highest"),
+        ({"scenario": "cites"}, "'full' or 'cited'"),
+        ({"profile": "relaesed"}, "Did you mean 'released'"),
+        ({"chat": {"output": "xml"}}, "output"),
+        ({"chat": {"output": "text"}}, "The built-in prompt of attribution asks for JSON, not for tags"),
+        ({"chat": {"extra": {"messages": []}}}, "extra may not set messages"),
+        ({"chat": {"price_in": -1}}, "price_in"),
+        ({"statements_per_request": 0}, "statements_per_request"),
+        ({"model": "other"}, "holds no reply to 6 of 6 requests"),
     ],
 )
-def test_settings_that_cannot_be_are_one_sentence(rated, override, says):
+def test_settings_that_cannot_be_are_one_sentence(cite, options, says):
     with pytest.raises(UserError) as error:
-        rated(override)
+        cite(**options)
     assert says in str(error.value)
     assert str(error.value).count("\n") == 0

@@ -11,9 +11,9 @@ from scipy import stats
 from metaeval.citation.alce.citations import read_alce
 from metaeval.citation.aliice.citation_lines import read_aliice
 from metaeval.citation.chat_models import recording
-from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, ask_baselines, evaluate
+from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options_and_values import BaselineOptions
+from metaeval.citation.citeeval.options_and_values import PAPER, SCENARIOS
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.human.agreement import agreement
 from metaeval.citation.human.rated_statements import rated_level
@@ -415,7 +415,7 @@ def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
     answers = [own.answer for own in read.answers]
     splits = [read.splits[answer.id] for answer in answers]
     replies = tmp_path / "judge.jsonl"
-    results = evaluate(answers, splits, recording(ask, replies), Asking(model="t")).results
+    rated = evaluate(answers, splits, recording(ask, replies), Asking(model="t"))
     others = [1, 0.25, 0, 0.5, 0, 0.75, 0.5]
     places = [(own.answer.id, one) for own in read.answers for one in own.statements]
     scores = [
@@ -429,7 +429,7 @@ def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
     records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
     for scenario in ("full", "cited"):
         for measure in ("auto", "rating", "edits"):
-            own = agreement(answers, results, read.people, measure, scenario, resampling=Resampling(0))
+            own = agreement(rated, read.people, measure, scenario, resampling=Resampling(0))
             record = records[scenario, f"citeeval:{measure}", "statements"]
             assert record["pearson"] == own.statements["pearson"].value
             assert records[scenario, f"citeeval:{measure}", "responses"]["kendall"] == own.responses["kendall"].value
@@ -505,8 +505,7 @@ def test_the_main_table_is_one_command_and_its_baselines_are_those_of_cite_citee
     read, asking, replies = read_human_set([statements], human=people), Asking(model="t"), tmp_path / "judge.jsonl"
     answers, splits = [own.answer for own in read.answers], list(read.splits.values())
     kept, names = recording(choose, replies), ("lqac", "attrscore")
-    evaluate(answers, splits, kept, asking)
-    ask_baselines(answers, splits, kept, asking, names, BaselineOptions())
+    evaluate(answers, splits, kept, asking, PAPER, names)
     asked = {"files": (statements,), "human": people, "replay": replies}
     found = meta(**asked, pipelines=("autoais", "attrscore", "lqac", "citeeval"))
     records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}

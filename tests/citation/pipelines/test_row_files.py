@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metaeval.citation.pipelines.run_pipeline import with_file_name
+from metaeval.citation.pipelines.cited import row_files
 from metaeval.errors import UserError
 from metaeval.report.table import Table
 from metaeval.report.table_files import FORMATS, format_texts, write_rows
@@ -43,5 +43,6 @@ def test_a_lone_surrogate_is_written_as_its_escape(tmp_path):
     assert format_texts(path, ["csv"])[".csv"] == "text\n\\ud800\n"
 
 
-def test_files_are_named_by_what_the_rows_are_and_the_backend():
-    assert with_file_name(Table(name="answers:scores:x/y", records=ROWS)).name == "per-answers-scores_x_y"
+def test_files_are_named_by_what_the_rows_are_and_the_backend(tmp_path):
+    (path,) = row_files([Table(name="answers:scores:x/y", records=ROWS)])(tmp_path)
+    assert path.stem == "per-answers-scores_x_y"

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_claim
-from metaeval.citation.citeeval.baselines import Open, mean
-from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, ResponseValues, measures_of
-from metaeval.citation.citeeval.options_and_values import NEEDS_NONE, CitedScenario, in_scenario
+from metaeval.citation.citeeval.baselines import response_means
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated, cells
+from metaeval.citation.citeeval.options_and_values import CitedScenario, Units, in_scenario
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.rated_statements import ANSWERS, FROM_FILE, SENTENCES, Values, means, units
@@ -129,45 +131,29 @@ def harmonic(recall: DataFrame, precision: DataFrame) -> DataFrame:
 
 
 def baseline_values(
-    answers: Sequence[Answer],
-    splits: Sequence[Split],
-    values: Sequence[Sequence[Mapping[str, Open]]],
-    measures: Sequence[str] = ("recall", "precision", "f1"),
+    answers: Sequence[Answer], splits: Sequence[Split], values: Mapping[str, Units]
 ) -> dict[str, Values]:
     """Return a baseline's values by measure, from its values of CiteEval's statements.
 
-    values: for each answer and statement, by measure. A response's value is the mean over all its statements; without a
-    statement it has none.
+    A response's value is the mean over all its statements; without a statement it has none.
     """
-    rows = [*zip(answers, splits, values, strict=True)]
-    return {
-        measure: Values(
-            units(
-                [
-                    (
-                        answer.id,
-                        at.start,
-                        at.end,
-                        value[measure].value,
-                        ABSENT if value[measure].value is None else None,
-                    )
-                    for answer, split, statements in rows
-                    for at, value in zip(split.statements, statements, strict=True)
-                ],
-                SENTENCES,
-            ),
-            units(
-                [
-                    (answer.id, whole.value, whole.least, whole.most, ABSENT if whole.value is None else None)
-                    for answer, _, statements in rows
-                    if statements
-                    for whole in [mean([value[measure] for value in statements])]
-                ],
-                ANSWERS,
-            ).set_index("answer"),
-        )
-        for measure in measures
-    }
+    places = [(answer.id, at) for answer, split in zip(answers, splits, strict=True) for at in split.statements]
+    response = np.repeat(np.arange(len(splits)), [len(split.statements) for split in splits])
+    found = {}
+    for measure, statements in values.items():
+        wholes = response_means(statements, np.ones(len(response), dtype=np.bool_), response, len(splits))
+        ends = [(cells(units.worst), cells(units.best)) for units in (statements, wholes)]
+        sentences = [
+            (name, at.start, at.end, *((worst, None) if worst == best else (None, ABSENT)))
+            for (name, at), worst, best in zip(places, *ends[0], strict=True)
+        ]
+        rows = [
+            (answer.id, *((worst, worst, best, None) if worst == best else (None, worst, best, ABSENT)))
+            for answer, worst, best in zip(answers, *ends[1], strict=True)
+            if worst is not None
+        ]
+        found[measure] = Values(units(sentences, SENTENCES), units(rows, ANSWERS).set_index("answer"))
+    return found
 
 
 def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions) -> Values:
@@ -185,28 +171,28 @@ def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options
     return Values(found.reset_index(), shares)
 
 
-def citeeval_values(results: Sequence[ResponseValues], scenario: CitedScenario) -> dict[str, Values]:
+def citeeval_values(rated: Rated, scenario: CitedScenario) -> dict[str, Values]:
     """Return CiteEval-Auto, its rating and its edit distance in a scenario, by measure.
 
     A judge that makes no edits has the rating alone.
     """
-    found = {}
-    known = measures_of(results[0].judged.mode if results else "edits")
-    for measure in (each for each in _JUDGED if each in known):
-        sentences, answers = [], []
-        for result in results:
-            # A statement that a reply skips has no judgement of its own, though the reply was read.
-            editing = result.judged.editing
-            reason = "unparsed" if editing in ("read", "in part", "not asked") else editing
-            cited = [bool(judged.statement.citations) for judged in result.statements]
-            values = in_scenario([judged.values[measure] for judged in result.statements], cited, scenario, NEEDS_NONE)
-            sentences += [
-                (result.answer, at.start, at.end, value.value, reason if value.state == "missing" else None)
-                for at, value in zip((judged.statement for judged in result.statements), values, strict=True)
-            ]
-            whole = result.values[measure, scenario]
-            answers.append((result.answer, whole.value, whole.least, whole.most, ABSENT if whole.missing else None))
-        found[measure] = Values(units(sentences, SENTENCES), units(answers, ANSWERS).set_index("answer"))
+    places = [
+        # A statement that a reply skips has no judgement of its own, though the reply was read.
+        (answer.id, at.start, at.end, "unparsed" if editing in ("read", "in part", "not asked") else editing)
+        for answer, split, editing in zip(
+            rated.responses, rated.splits, (judged.editing for judged in rated.judged), strict=True
+        )
+        for at in split.statements
+    ]
+    found: dict[str, Values] = {}
+    for measure in (each for each in _JUDGED if each in rated.values):
+        statements = in_scenario(rated.values[measure], rated.cited, scenario)
+        columns = zip(places, cells(statements.value), statements.missing.tolist(), strict=True)
+        sentences = [(*place, value, reason if gone else None) for (*place, reason), value, gone in columns]
+        whole, _, missing = rated.whole(measure, scenario)
+        lost = [ABSENT if times else None for times in missing.tolist()]
+        answers = zip((answer.id for answer in rated.responses), *map(cells, whole), lost, strict=True)
+        found[measure] = Values(units(sentences, SENTENCES), units([*answers], ANSWERS).set_index("answer"))
     return found
 
 

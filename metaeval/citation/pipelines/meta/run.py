@@ -17,16 +17,17 @@ from metaeval.citation.aliice.citation_lines import read_aliice
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for, open_chat
 from metaeval.citation.citation_table import find_profile
-from metaeval.citation.citeeval.baselines import BASELINES, KINDS, LABEL, MODES, TRIPLE, autoais, prompts_of
+from metaeval.citation.citeeval.baselines import BASELINES, KINDS, LABEL, autoais, prompts_of
 from metaeval.citation.citeeval.evaluate_responses import (
-    SCENARIOS,
-    ResponseValues,
-    ask_baselines,
+    BASELINE_TOKENS,
+    Rated,
     evaluate,
     inquiries_of,
+    judged_baselines,
 )
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.options_and_values import CitedScenario, baseline_options, citeeval_options
+from metaeval.citation.citeeval.options_and_values import PROFILES as CITEEVAL_PROFILES
+from metaeval.citation.citeeval.options_and_values import SCENARIOS, CitedScenario
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.human.rated_statements import Aligned, Gaps, HumanSet, Level, cited_alone, rated_levels
 from metaeval.citation.human.rating_files import read_human_set
@@ -123,7 +124,7 @@ class Compared:
 
     aligned: what the measures say of the statements. levels: statements, then responses, each with its results; a level
     that cannot be evaluated is in `left_out`, with the reason. backends: each with the pipeline that uses it (empty:
-    several do). rated: the judgements of CiteEval's judge; empty where it was not asked.
+    several do). rated: the judgements of CiteEval's judge; None where it was not asked.
     """
 
     options: MetaOptions
@@ -135,7 +136,7 @@ class Compared:
     levels: Mapping[Level, EvaluatedRun]
     left_out: Sequence[tuple[str, str]]
     backends: Sequence[tuple[str, Backend]] = ()
-    rated: Sequence[ResponseValues] = ()
+    rated: Rated | None = None
 
 
 class Comparison:
@@ -177,7 +178,7 @@ class Comparison:
                 f"No answer in {self.name} has passages to judge its citations by: give answers with passages."
             )
         self.profile = "paper" if options.profile == "aliice" else options.profile
-        self.citeeval, self.baselines = citeeval_options(self.profile), baseline_options(self.profile)
+        self.citeeval = CITEEVAL_PROFILES[self.profile]
         self.splitter = find_sentence_splitter(options.splitter)
         self.split = "as published" if human.splits else self.splitter.name
         splits = {answer.id: split_response(answer, self.citeeval, self.splitter) for answer in self.answers}
@@ -207,17 +208,12 @@ class Comparison:
                     "--pipelines, or set facts=model with scifi, or leave the model out."
                 )
             return None, None
-        fields = Asking.__dataclass_fields__
-        own = {
-            name: value
-            for name, value in options.chat.items()
-            if name in ChatOptions.model_fields or name not in fields
-        }
-        chat = shared.chat_options(ChatOptions, options.model_copy(update={"chat": own}))
-        asked = {name: value for name, value in options.chat.items() if name in fields}
-        asking = Asking(**{**asked, "model": chat.model})
+        # CiteEval's judge has options of its own beside those of the chat model, and other defaults.
+        own = Asking.model_fields.keys() - ChatOptions.model_fields.keys()
+        general = {name: value for name, value in options.chat.items() if name not in own}
+        asking = shared.chat_options(Asking, options)
         load_prompts(asking)
-        return asking, chat
+        return asking, shared.chat_options(ChatOptions, options.model_copy(update={"chat": general}))
 
     def cost(self) -> str:
         """Return the estimated cost for each pipeline that asks a chat model; nothing is sent, and no key is needed.
@@ -234,7 +230,7 @@ class Comparison:
             requests = [question.request for question in questions_of(self.answers, self.splits, asking)]
             lines.append(f"citeeval, {count(len(self.answers), 'answer')} to judge: {estimate_for(requests, chat)}")
         if by_model := [name for name in BASELINES if name in self.names]:
-            inquiries = inquiries_of(self.answers, self.splits, asking, by_model, self.baselines)
+            inquiries = inquiries_of(self.answers, self.splits, asking, by_model)
             estimated = estimate_for([inquiry.request for inquiry in inquiries], chat)
             lines.append(f"{' and '.join(by_model)}: {estimated}")
         if "scifi" in self.names and self.facts.facts == "model":
@@ -243,7 +239,8 @@ class Comparison:
 
     def compare(self) -> Compared:
         """Ask the chat model, if any, then the metrics, and compare every measure with the ratings."""
-        options, rated, measured = self.options, [], [*self.outside]
+        options, measured = self.options, [*self.outside]
+        rated: Rated | None = None
         facts: tuple[list[AnswerFacts], dict[str, object]] = ([], {})
         if self.chat is None:
             facts = self.facts_by_parser() if self.parser else facts
@@ -288,12 +285,12 @@ class Comparison:
         compared = options, self.config, self.name, self.human, measured, aligned, results, left_out, backends, rated
         return Compared(*compared)
 
-    def asked(self, chat: Chat) -> tuple[Sequence[ResponseValues], list[Measurement]]:
+    def asked(self, chat: Chat) -> tuple[Rated | None, list[Measurement]]:
         """Return the judgements of CiteEval's judge, and its measures and those of the baselines."""
-        asking, rated, measured = self.asking, [], []
+        asking, rated, measured = self.asking, None, []
         assert asking is not None
         if "citeeval" in self.names:
-            rated = evaluate(self.answers, self.splits, chat.ask, asking, self.citeeval).results
+            rated = evaluate(self.answers, self.splits, chat.ask, asking, self.citeeval)
             fields = {
                 "pipeline": "citeeval",
                 "profile": self.profile,
@@ -303,17 +300,14 @@ class Comparison:
             }
             measured += measurements("citeeval", fields, citeeval_values(rated, self.scenario))
         if by_model := [name for name in BASELINES if name in self.names]:
-            found = ask_baselines(self.answers, self.splits, chat.ask, asking, by_model, self.baselines)
+            inquiries = inquiries_of(self.answers, self.splits, asking, by_model)
+            heard = [*zip(inquiries, chat.ask([inquiry.request for inquiry in inquiries]), strict=True)]
+            found = judged_baselines(self.answers, self.splits, heard, asking, self.citeeval, by_model)
             for name in by_model:
-                kinds, columns = ([LABEL], MODES) if name == "attrscore" else (KINDS, TRIPLE)
-                most = self.baselines.baseline_max_tokens
-                fields = {
-                    "pipeline": name,
-                    **({"otherwise": self.baselines.otherwise} if name == "attrscore" else {}),
-                    "splitter": self.split,
-                    **asked_fields(asking, chat.models, prompts_of(kinds), max_tokens=most),
-                }
-                values = baseline_values(self.answers, self.splits, found[name], columns)
+                prompts = prompts_of([LABEL] if name == "attrscore" else KINDS)
+                fields = {"pipeline": name, "profile": self.profile, "splitter": self.split}
+                fields |= asked_fields(asking, chat.models, prompts, max_tokens=BASELINE_TOKENS)
+                values = baseline_values(self.answers, self.splits, found[name].values)
                 measured += measurements(name, fields, values)
         return rated, measured
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaeval.citation.citeeval.evaluate_responses import SCENARIOS, CiteEvalMeasure
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure
+from metaeval.citation.citeeval.options_and_values import SCENARIOS
 from metaeval.citation.human import agreement
 from metaeval.citation.human.benchmark_statistics import bench_statistics
 from metaeval.citation.human.rated_statements import Level, known
@@ -195,9 +196,9 @@ def _agreements(meta: Compared) -> Rows:
     starts = np.cumsum([len(each.statements) for each in human.answers])[:-1]
     for scenario, measurement in product(SCENARIOS, meta.measured):
         how = human.people, scenario, resampling_of(meta.config)
-        if measurement.name in _JUDGED:
+        if measurement.name in _JUDGED and meta.rated is not None:
             people, *how_judged = how
-            agreed = agreement.agreement(answers, meta.rated, people, _JUDGED[measurement.name], *how_judged)
+            agreed = agreement.agreement(meta.rated, people, _JUDGED[measurement.name], *how_judged)
         elif measurement.name in meta.aligned:
             found = meta.aligned[measurement.name][0]
             values = [[*map(known, part)] for part in np.split(found["value"].to_numpy(), starts)]
@@ -215,7 +216,7 @@ def _agreements(meta: Compared) -> Rows:
 
 def _contexts(meta: Compared) -> Rows:
     """Yield F1 of each context, of the two classes that are published and of all four."""
-    contexts = agreement.contexts_of(meta.rated, meta.human.people)
+    contexts = agreement.contexts_of(meta.rated, meta.human.people) if meta.rated is not None else []
     for binary, forced in product((True, False), (True, False)):
         classes, counts, left_out = agreement.context_counts(contexts, forced, binary)
         shared = {"binary": binary, "forced": forced, "left_out": left_out}
@@ -229,7 +230,7 @@ def _contexts(meta: Compared) -> Rows:
 
 def _confusion(meta: Compared) -> Rows:
     """Yield the cells of the confusion matrix of the four contexts."""
-    contexts = agreement.contexts_of(meta.rated, meta.human.people)
+    contexts = agreement.contexts_of(meta.rated, meta.human.people) if meta.rated is not None else []
     classes, counts, _ = agreement.context_counts(contexts, forced=False, binary=False)
     for (gold, label), number in np.ndenumerate(counts):
         yield {"people": classes[gold], "judge": classes[label], "count": int(number)}
