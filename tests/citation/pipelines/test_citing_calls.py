@@ -73,9 +73,9 @@ def test_the_tables_print_as_they_are_written(cite):
 
 
 def test_options_are_those_of_the_command(cite):
-    found = cite("scifi", ROWS, nli=["overlap"], window=10, group="joint", interval={"resamples": 20})
-    settings = found.tables["scifi-scores"].settings
-    assert "window=10" in settings["options"]
+    found = cite("scifi", ROWS, nli=["overlap"], uncited="fails", group="joint", interval={"resamples": 20})
+    settings = found["scifi-scores"].settings
+    assert "uncited=fails,group=joint" in settings["options"]
     assert settings["resamples"] == 20
 
 
