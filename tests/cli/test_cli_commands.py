@@ -14,7 +14,7 @@ COMMANDS = [
     *("", "run", "pairs", "score", "evaluate", "results show", "data", "metrics"),
     *("results figures", "multiverse", "compare", "plan", "thresholds"),
     *("cite generate", "cite", "cite alce", "cite aliice", "cite agreement", "cite tables"),
-    "cite tables scifi",
+    "cite tables-scifi",
     *("cite rewrite", "cite improve", "cite citeeval", "cite scifi", "cite meta", "cite refit", "cite support"),
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify")),
