@@ -81,27 +81,24 @@ def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) 
         cells: dict[str, list[str]] = {}
         for heading in headings:
             for table, file, rows in zip(tables, names, places, strict=True):
-                texts = list(table.texts(_known(table, heading)))
+                if heading not in table.headings:
+                    columns = ", ".join(shown(each, 30) for each in table.headings)
+                    hint = did_you_mean(heading, table.headings)
+                    raise UserError(f"{table.name} has no column {shown(heading)}.{hint} Columns: {columns}.")
+                texts = list(table.texts(heading))
                 reader = heading if len(tables) == 1 else file if len(headings) == 1 else f"{file}:{heading}"
                 cells[reader] = [texts[row] for row in rows]
         sets.append(_coded(name, cells))
     first, rows = tables[0], places[0]
-    known = ("id", "group", "system")
-    roles = first.find({role: RATINGS[role] for role in known}, None)
-    columns = {role: list(first.texts(roles[role])) if role in roles else [] for role in known}
-    groups = [columns["group"][row] or f"row {row}" for row in rows] if columns["group"] else list(map(str, rows))
-    systems = [columns["system"][row] if columns["system"] else "" for row in rows]
+    roles = first.find({role: RATINGS[role] for role in ("id", "group", "system")}, None)
+    known: dict[str, list[str]] = {}
+    for role, heading in roles.items():
+        texts = list(first.texts(heading))
+        known[role] = [texts[row] for row in rows]
+    groups = [group or f"row {row}" for group, row in zip(known.get("group", map(str, rows)), rows, strict=True)]
     left_out = sum(len(table) for table in tables) - sum(len(rows) for rows in places)
-    ids = [columns["id"][row] for row in rows] if columns["id"] else []
-    return LabelTable(sets, systems, codes_of(groups), len(set(groups)), left_out, ids)
-
-
-def _known(table: Table, heading: str) -> str:
-    if heading not in table.headings:
-        columns = ", ".join(shown(each, 30) for each in table.headings)
-        hint = did_you_mean(heading, table.headings)
-        raise UserError(f"{table.name} has no column {shown(heading)}.{hint} Columns: {columns}.")
-    return heading
+    systems = known.get("system", [""] * len(rows))
+    return LabelTable(sets, systems, codes_of(groups), len(set(groups)), left_out, known.get("id", []))
 
 
 def _joined(tables: Sequence[Table]) -> list[Ints]:
@@ -178,12 +175,12 @@ def pair_agreement(
     kappas = {}
     for name, measure, ends in (("equal", share_equal, SHARES), ("kappa", cohen_kappas, SIGNED)):
         prepared = [resampled(each, measure) for each in counts]
-        (kappas[name],) = interval_by(partial(_mean_of, prepared), rows, drawn, ends)
+
+        def mean(draws: Draws, prepared: Sequence[Prepared] = prepared) -> Floats:
+            return np.asarray(np.mean([replicate(each, draws) for each in prepared], axis=0))
+
+        (kappas[name],) = interval_by(mean, rows, drawn, ends)
     return kappas
-
-
-def _mean_of(prepared: Sequence[Prepared], draws: Draws) -> Floats:
-    return np.asarray(np.mean([replicate(each, draws) for each in prepared], axis=0))
 
 
 def joint_agreement(table: LabelTable, labels: LabelSet, rows: Ints, drawn: Resampling) -> Kappas:
