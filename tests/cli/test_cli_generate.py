@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import metaeval
+from metaeval.errors import UserError
 from tests.cli.samples import lines_of
 
 pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
@@ -268,6 +269,8 @@ def test_the_function_gives_the_commands_answers_to_the_next_one(ran, fake, ques
         for given in (questions, QUESTIONS):
             answers = metaeval.cite.generate(given, "tiny", base_url=server.url, results=tmp_path / "results")
             assert answers == lines_of(tmp_path / "a.jsonl")
+    with pytest.raises(UserError, match="from one file, and 2 are given"):
+        metaeval.cite.generate([questions, questions], "tiny")
     drawn = metaeval.label(answers, 4, results=tmp_path / "results")
     assert {one["passage"] for one in drawn} <= {
         f"Title: {one['title']}\n{one['text']}" if one["title"] else one["text"]

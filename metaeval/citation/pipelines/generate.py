@@ -94,8 +94,10 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
             "temperature (-s chat.temperature=0.5)."
         )
     read_from = shared.read_from(options.file)
-    with shared.as_files(read_from, options.format) as ((file,), form):
-        questions, shots, noted = task_of(read_questions(file, form, options.negatives is not None), chosen)
+    with shared.as_files(read_from, options.format) as (files, form):
+        if len(files) != 1:
+            raise UserError(f"Questions are read from one file, and {len(files)} are given: name one.")
+        questions, shots, noted = task_of(read_questions(files[0], form, options.negatives is not None), chosen)
     if options.dry_run:
         return shared.estimated(options.run(), _estimate(questions, shots, chosen, chat))
     system = "/".join(filter(None, (chat.model, chosen.strategy, chosen.condition)))
