@@ -44,7 +44,7 @@ def _run(options: CompareOptions, progress: Progress) -> Done:
     if plain:
         check_comparison(config, options.margin)
     panel = load_panel(config, options.names_metrics, progress=progress)
-    protocols = panel.readable.protocols
+    protocols, left_out = panel.readable
     pairs = [compare_pairs(panel, protocol, options.margin) for protocol in protocols] if plain else []
     others = by_part(panel, options.by) if options.by else []
     if options.agreement or plain:
@@ -57,7 +57,7 @@ def _run(options: CompareOptions, progress: Progress) -> Done:
         files=[partial(write_result, pair.result) for pair in pairs],
         shown=[headline_pairs(pairs)] if pairs else None,
         sentences=comparison_findings(pairs, others) if pairs else (),
-        warnings=[f"Left out: {name}: {reason}" for name, reason in panel.readable.left_out.items()],
+        warnings=[f"Left out: {name}: {reason}" for name, reason in left_out.items()],
     )
 
 

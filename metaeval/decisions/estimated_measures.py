@@ -241,8 +241,7 @@ def wald(rows: LabelRows, level: float) -> tuple[float, float, float] | None:
     guess = (rows.score - rows.score.min()) / spread
     if np.cov(guess[rows.sample.rows], rows.label)[0, 1] < 0:
         guess = 1 - guess
-    estimate = ppi_mean(rows.label, guess[rows.sample.rows], guess[rest], 1 / rows.sample.probability, level=level)
-    return estimate.value, estimate.low, estimate.high
+    return ppi_mean(rows.label, guess[rows.sample.rows], guess[rest], 1 / rows.sample.probability, level=level)
 
 
 def aligned_parts(

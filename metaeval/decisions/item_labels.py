@@ -380,7 +380,7 @@ class Drawn:
     @property
     def fields(self) -> tuple[str, ...]:
         """The columns of the sheet to fill in; annotators see neither scores nor systems."""
-        columns = (question.column for question in self.form)
+        columns = (question["column"] for question in self.form)
         return ("id", *self._context, "statement", "passage", *columns, "probability", "stratum", "unit")
 
     @cached_property

@@ -7,28 +7,16 @@ support, which `metaeval estimate` reads. The others have the choices of two pap
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from metaeval.corpus.corpus_file import LEVELS
 
+LabelQuestion = Mapping[str, Any]
+"""A question about a statement and its source, as the page has it.
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A choice of a question. key: to press on the page; value: in the sheet's column; words: on the button."""
-
-    key: str
-    value: str
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class LabelQuestion:
-    """A question about a statement and its source. column: heading of the labels; words: what is asked."""
-
-    column: str
-    words: str
-    choices: tuple[Choice, ...]
+column: heading of the labels; words: what is asked; choices: mappings with the key to press on the page, the value in
+the sheet's column, and the words on the button.
+"""
 
 
 def label_question(column: str, words: str, answers: Mapping[str, str], keys: Sequence[str] = ()) -> LabelQuestion:
@@ -38,7 +26,8 @@ def label_question(column: str, words: str, answers: Mapping[str, str], keys: Se
     """
     names = keys or [value if value.isdigit() else str(number) for number, value in enumerate(answers, start=1)]
     pairs = zip(names, answers.items(), strict=True)
-    return LabelQuestion(column, words, tuple(Choice(key, value, text) for key, (value, text) in pairs))
+    choices = [{"key": key, "value": value, "words": text} for key, (value, text) in pairs]
+    return {"column": column, "words": words, "choices": choices}
 
 
 _RATINGS = {"1": "useless or misleading", "2": "poor", "3": "usable", "4": "good", "5": "nothing to improve"}
@@ -105,8 +94,3 @@ FORMS: Mapping[str, tuple[LabelQuestion, ...]] = {
     ),
 }
 """The forms by name."""
-
-
-def page_form(form: Sequence[LabelQuestion]) -> list[dict[str, Any]]:
-    """Return the questions of a form as JSON objects for the labelling page."""
-    return [asdict(question) for question in form]

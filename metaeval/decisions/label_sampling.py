@@ -12,7 +12,6 @@ from metaeval.config import RunConfig
 from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.item_labels import Drawn, DrawnUnit, ItemLabels, labelled_sample
 from metaeval.decisions.item_scores import filled, scored
-from metaeval.decisions.label_forms import page_form
 from metaeval.errors import UserError, unknown
 from metaeval.explorer import explorer_page
 from metaeval.files import write_text
@@ -146,7 +145,7 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
         }
         for place, record in zip(drawn.rows, drawn.records, strict=True)
     ]
-    return {"name": drawn.items.name, "items": items, "form": page_form(drawn.form), "notes": list(drawn.items.notes)}
+    return {"name": drawn.items.name, "items": items, "form": list(drawn.form), "notes": list(drawn.items.notes)}
 
 
 def without_bullet(text: str) -> str:
@@ -178,5 +177,5 @@ def write_questions(drawn: Drawn, path: Path, existing: ItemLabels | None = None
         return
     records = [*(drawn.records_of_existing(existing) if existing else []), *drawn.records]
     names = [*drawn.fields, *(["annotator"] if any("annotator" in record for record in records) else [])]
-    choices = {question.column: [choice.value for choice in question.choices] for question in drawn.form}
+    choices = {question["column"]: [choice["value"] for choice in question["choices"]] for question in drawn.form}
     write_table(path, names, [[record.get(name, "") for name in names] for record in records], choices)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -90,23 +89,13 @@ def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
     return [(protocol, defaults[name] | config.protocol_options.get(name, {})) for name, protocol in protocols.items()]
 
 
-class Readable(NamedTuple):
-    """The protocols of a run that can distinguish metrics on its data.
+def readable_protocols(
+    protocols: Iterable[ProtocolSetup], source: Job | RatedSet
+) -> tuple[list[tuple[ProtocolSetup, Frame]], dict[str, str]]:
+    """Return the protocols that can distinguish metrics on the data, each with the rows that it uses.
 
-    framed: each with its options, and the frame of rows that it uses. left_out: why a protocol cannot, by its name.
+    Also return by name why others cannot. Raises `UserError` if none can.
     """
-
-    framed: list[tuple[ProtocolSetup, Frame]]
-    left_out: dict[str, str]
-
-    @property
-    def protocols(self) -> list[ProtocolSetup]:
-        """Return the protocols that can, with their options."""
-        return [protocol for protocol, _ in self.framed]
-
-
-def readable_protocols(protocols: Iterable[ProtocolSetup], source: Job | RatedSet) -> Readable:
-    """Return which protocols can distinguish metrics on the data, and why others cannot; `UserError` if none can."""
     config = source.config
     framed: list[tuple[ProtocolSetup, Frame]] = []
     left_out: dict[str, str] = {}
@@ -123,7 +112,7 @@ def readable_protocols(protocols: Iterable[ProtocolSetup], source: Job | RatedSe
     if not framed:
         reasons = " ".join(f"{name.capitalize()}: {reason}" for name, reason in left_out.items())
         raise UserError(f"No protocol can evaluate metrics on {frame.name}. {reasons}{frame.unknown_levels()}")
-    return Readable(framed, left_out)
+    return framed, left_out
 
 
 def evaluate(

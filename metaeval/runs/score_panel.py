@@ -16,7 +16,6 @@ from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, Tabl
 from metaeval.report.table_notes import few_groups, interval_text, of_data
 from metaeval.runs.evaluation import (
     ProtocolSetup,
-    Readable,
     find_protocols,
     footer_settings,
     readable_protocols,
@@ -46,9 +45,10 @@ class Panel:
         return resampling_of(self.config)
 
     @cached_property
-    def readable(self) -> Readable:
+    def readable(self) -> tuple[list[ProtocolSetup], dict[str, str]]:
         """Return the run's protocols that can distinguish metrics, and why others cannot; `UserError` if none can."""
-        return readable_protocols(self.protocols, self.source)
+        framed, left_out = readable_protocols(self.protocols, self.source)
+        return [protocol for protocol, _ in framed], left_out
 
 
 def as_metrics(names: Sequence[str]) -> list[str]:

@@ -83,16 +83,6 @@ def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
     return order[hits].astype(np.int64), chance
 
 
-@dataclass(frozen=True, slots=True)
-class Wald:
-    """A prediction-powered mean with its Wald interval, and the lambda that was used (`lam`)."""
-
-    value: float
-    low: float
-    high: float
-    lam: float
-
-
 def ppi_mean(
     label: Floats,
     prediction: Floats,
@@ -100,10 +90,11 @@ def ppi_mean(
     weight: Floats | None = None,
     lam: float | None = None,
     level: float = 0.95,
-) -> Wald:
-    """Return the PPI++ mean: label, prediction, weight (n,) of labelled items, unlabelled (N,) predictions of others.
+) -> tuple[float, float, float]:
+    """Return the PPI++ mean with its Wald interval, (value, low, high).
 
-    lam: None for the lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of different lengths.
+    label, prediction, weight: (n,) of the labelled items; unlabelled: (N,) predictions of others. lam: None for the
+    lambda of least variance, clipped to 0 .. 1. Raises ValueError for columns of different lengths.
     """
     weight = np.ones(label.size) if weight is None else weight
     check_lengths(label=label, prediction=prediction, weight=weight)
@@ -118,7 +109,7 @@ def ppi_mean(
     rest = weight * (label - lam * prediction)
     value = float(lam * unlabelled.mean() + rest.mean())
     half = ndtri((1 + level) / 2) * np.sqrt(np.var(lam * unlabelled) / others + np.var(rest) / n)
-    return Wald(value, value - half, value + half, lam)
+    return value, value - half, value + half
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,13 +22,13 @@ def items(tmp_path):
 @pytest.mark.parametrize("form", FORMS)
 def test_keys_and_columns_of_a_form_are_its_own(form):
     questions = FORMS[form]
-    assert len({question.column for question in questions}) == len(questions)
+    assert len({question["column"] for question in questions}) == len(questions)
     for question in questions:
-        keys = [choice.key for choice in question.choices]
+        keys = [choice["key"] for choice in question["choices"]]
         # 0 takes a label back.
         assert len(set(keys)) == len(keys)
         assert set(keys) <= set("123456789")
-        assert len({choice.value for choice in question.choices}) == len(keys)
+        assert len({choice["value"] for choice in question["choices"]}) == len(keys)
 
 
 @pytest.mark.parametrize(

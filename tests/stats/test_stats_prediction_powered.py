@@ -17,9 +17,7 @@ def test_the_estimate_and_the_wald_interval_are_those_of_ppi_python(case):
     columns = [np.array(case[name]) for name in ("label", "prediction", "unlabelled")]
     weight = None if case["weight"] is None else np.array(case["weight"])
     found = ppi_mean(*columns, weight=weight, lam=case["lam"], level=1 - case["alpha"])
-    assert [found.value, found.low, found.high] == pytest.approx(
-        [case["estimate"], case["low"], case["high"]], rel=0, abs=1e-10
-    )
+    assert found == pytest.approx((case["estimate"], case["low"], case["high"]), rel=0, abs=1e-10)
 
 
 def test_one_prediction_is_not_taken_for_that_of_every_labelled_item():

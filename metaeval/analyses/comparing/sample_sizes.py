@@ -199,7 +199,10 @@ def _notes(
     size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
     size += [count(data.citations, "citation")] if data.citations else []
     first, difference = powers[0], needs_by_difference[0][0].difference
-    at_ends = [_at(first, difference, abs(end), data.groups) for end in pilot.interval or ()]
+    at_ends = []
+    for end in pilot.interval or ():
+        effect = None if first.effect is None else first.effect * abs(end) / difference
+        at_ends.append(f"{100 * replace(first, effect=effect).at(data.groups):.0f} %")
     depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
     sizes = sorted({size for power in powers for size in power.simulated})
     errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]
@@ -252,15 +255,6 @@ def _simulated(
         ) from error
     effect = difference / (influence.standard_error * math.sqrt(frame.summary.groups))
     return simulated_power(task, pair, alpha, POWERS, SAMPLES, effect)
-
-
-def _at(simulation: Power, difference: float, other: float, groups: int) -> str:
-    """Return, as "80 %", the power for the difference `other` with this number of groups.
-
-    simulation: for `difference`, from which the power for `other` follows.
-    """
-    effect = None if simulation.effect is None else simulation.effect * other / difference
-    return f"{100 * replace(simulation, effect=effect).at(groups):.0f} %"
 
 
 def _pilot(

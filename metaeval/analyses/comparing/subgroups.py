@@ -15,10 +15,10 @@ from metaeval.config import RunConfig
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.files import safe_name
-from metaeval.report.result import Column, Interval
+from metaeval.report.result import Interval
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow, plain
-from metaeval.report.table_notes import interval_text, numbers
+from metaeval.report.table_notes import interval_text, numbers, reason_of
 from metaeval.runs.evaluation import ProtocolSetup, column_of
 from metaeval.runs.prepared_run import Frame, RatedSet, kind_of_data
 from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
@@ -161,7 +161,7 @@ def by_part(panel: Panel, by: str) -> list[Table]:
     all are. Raises `UserError` where no protocol is left, or the data do not have the division.
     """
     cut = by == "position" or (by == "system" and isinstance(panel.source, RatedSet))
-    setups = [setup for setup in panel.readable.protocols if not (cut and setup[0].uses_pool)]
+    setups = [setup for setup in panel.readable[0] if not (cut and setup[0].uses_pool)]
     if not setups:
         raise UserError(
             f"No protocol of this run can be evaluated on parts by {by}: name with -p one that can, such as "
@@ -178,19 +178,22 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
     measure = headline_measure(protocol_setup, frame, panel.columns[0])
     column = column_of(measure)
     parts = [
-        (name, inside, _records(panel, frame, protocol_setup, measure.key, {"by": by, "part": name}, inside))
+        (name, inside, _estimates(panel, frame, protocol_setup, measure.key, {"by": by, "part": name}, inside))
         for name, inside in parts_of(panel, frame, by)
     ]
-    records = [record for *_, part_records in parts for record in part_records]
-    reasons = numbers(Estimate(None, note=str(record["note"])) for record in records if record["value"] is None)
+    records = [record for *_, known in parts for record, _ in known]
+    reasons = numbers(estimate for *_, known in parts for _, estimate in known if estimate.value is None)
     rows: list[TableRow] = []
     few = []
-    for name, inside, part_records in parts:
+    for name, inside, known in parts:
         groups = np.unique(frame.group[inside]).size
         # A subgroup without an interval needs no warning about intervals.
-        few.append(groups < FEW and any(record["low"] is not None for record in part_records))
-        counts = f"{int(inside.sum()):,}", Cell(f"{groups:,}", marks=("†",) if few[-1] else ())
-        rows.append(("", name, [*counts, *(_cell(record, column, reasons) for record in part_records)]))
+        few.append(groups < FEW and any(estimate.interval for _, estimate in known))
+        cells: list[Cell | str] = [f"{int(inside.sum()):,}", Cell(f"{groups:,}", marks=("†",) if few[-1] else ())]
+        for _, estimate in known:
+            why = reasons[reason_of(estimate)] if estimate.value is None else ""
+            cells.append(cell(*estimate.ends, column, marks=(why,) if why else ()))
+        rows.append(("", name, cells))
     warned = (Note("†", f"fewer than {FEW} groups: the interval may be too narrow, and moves with every group"),)
     sheet = make_sheet(
         panel,
@@ -210,11 +213,12 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
     return replace(sheet, footer=tuple(footer))
 
 
-def _records(
+def _estimates(
     panel: Panel, frame: Frame, protocol_setup: ProtocolSetup, key: str, part: Record, inside: Bools
-) -> list[Record]:
+) -> list[tuple[Record, Estimate]]:
+    """Return the record and the estimate of each metric on the rows `inside`."""
     protocol, options = protocol_setup
-    records: list[Record] = []
+    estimates: list[tuple[Record, Estimate]] = []
     for column in panel.columns:
         rows = judged(frame, column).rows(inside)
         nothing = protocol.measure(key).blind(rows)
@@ -224,17 +228,10 @@ def _records(
         names = (key, "auc") if key == "concordance" else (key,)
         known = {} if nothing else outcome.estimates
         estimate = next((known[name] for name in names if name in known), Estimate(None, note=missing))
-        records.append(
-            {
-                **{"protocol": protocol.name, "measure": key, **part, "metric": column.name},
-                **{"value": estimate.value, "low": estimate.low, "high": estimate.high, "rows": rows.gold.size},
-                **{"scored": outcome.scored, "groups": np.unique(rows.group).size, "note": estimate.note},
-            }
-        )
-    return records
-
-
-def _cell(record: Record, column: Column, reasons: Mapping[str, str]) -> Cell:
-    value, low, high = (None if record[name] is None else float(str(record[name])) for name in ("value", "low", "high"))
-    letter = reasons.get(plain(str(record["note"])) or "undefined, no reason recorded", "") if value is None else ""
-    return cell(value, low, high, column, marks=(letter,) if letter else ())
+        record: Record = {
+            **{"protocol": protocol.name, "measure": key, **part, "metric": column.name},
+            **{"value": estimate.value, "low": estimate.low, "high": estimate.high, "rows": rows.gold.size},
+            **{"scored": outcome.scored, "groups": np.unique(rows.group).size, "note": estimate.note},
+        }
+        estimates.append((record, estimate))
+    return estimates

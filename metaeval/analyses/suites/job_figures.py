@@ -34,7 +34,6 @@ from protocols.contract import Protocol
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from metaeval.analyses.analysis import Analysis
     from metaeval.report.figures.drawing import Look
     from metaeval.report.figures.score_figures import Bins, Curve, Histogram
 
@@ -49,7 +48,11 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
 
     trust: whether the jobs' manifests may name code.
     """
-    drawers = [_figures_of_command(job.folder) for job in jobs]
+    # A command may have figures of its own; of others the results and the pairs are drawn.
+    drawers: list[Callable[..., dict[str, Figure]] | None] = []
+    for job in jobs:
+        name = str(read_manifest(job.folder).get("command", "")).replace(" ", ".")
+        drawers.append(registry.find("analysis", name).figures if name in registry.names("analysis") else None)
     others = [job for job, draw in zip(jobs, drawers, strict=True) if draw is None]
     figures: dict[str, Figure] = {}
     for draw in dict.fromkeys(filter(None, drawers)):
@@ -62,15 +65,6 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
             "'metaeval results list')."
         )
     return figures
-
-
-def _figures_of_command(folder: Path) -> Callable[..., dict[str, Figure]] | None:
-    """Return the function that draws jobs of the command that wrote a folder; None if results and pairs are drawn."""
-    name = str(read_manifest(folder).get("command", "")).replace(" ", ".")
-    if name not in registry.names("analysis"):
-        return None
-    analysis: Analysis = registry.find("analysis", name)
-    return analysis.figures
 
 
 def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:

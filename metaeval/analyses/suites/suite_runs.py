@@ -51,7 +51,7 @@ def run_able(config: RunConfig, progress: MetricProgress | None = None) -> tuple
     if not config.metrics:
         named_metrics(config)
     job = prepare(config)
-    blind = readable_protocols(protocols, job).left_out
+    _, blind = readable_protocols(protocols, job)
     able, left_out = _sort_out(config, config.metrics, lambda name, store: _check(name, config, job, store))
     left_out += [Omission(config.dataset, "", reason, protocol) for protocol, reason in blind.items()]
     if able:
