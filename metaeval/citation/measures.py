@@ -257,18 +257,7 @@ def interval_over(statistic: Statistic, rows: Ints, group: Ints, n_groups: int, 
     """
     effective = resampling if groups_with_value(statistic, rows, group) > 1 else replace(resampling, n=0)
     counts = group_totals(statistic.counts[rows], group[rows], n_groups).astype(np.int64)
-    return interval_by(lambda draws: replicates(statistic, rows, group, draws), counts, effective, statistic.ends)[0]
-
-
-def interval_by(
-    run: Callable[[Draws], Floats], rows: Ints, resampling: Resampling, ends: Ends | None = None
-) -> list[Estimate]:
-    """Return one or several values with their intervals; see `metaeval.stats.intervals.intervals`.
-
-    run: computes the values under each weighting of the groups, (R,), or (K, R) for K values. rows: (groups,) number of
-    rows of each group. ends: the range of the values.
-    """
-    return intervals(run, rows, resampling, ends)
+    return intervals(lambda draws: replicates(statistic, rows, group, draws), counts, effective, statistic.ends)[0]
 
 
 def interval_of(values: Floats, level: float) -> Estimate:

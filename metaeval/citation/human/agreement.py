@@ -19,14 +19,14 @@ from metaeval.citation.citeeval.options_and_values import CONTEXTS, RETRIEVAL, C
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, known, rating_of
 from metaeval.citation.human.rating_files import match_judgements
-from metaeval.citation.measures import group_codes, interval_by, interval_of, means, replicates
+from metaeval.citation.measures import group_codes, interval_of, means, replicates
 from metaeval.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of, ratio
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SIGNED
-from metaeval.stats.intervals import DEFAULT, Resampling
+from metaeval.stats.intervals import DEFAULT, Resampling, intervals
 from metaeval.stats.resampling import bootstrap, replicate
 
 StatementColumn = Sequence[float | None]
@@ -101,7 +101,7 @@ def correlations(
     n_groups = int(group.max()) + 1 if group.size else 0
     prepared = pearson(score, gold, group, n_groups), rank_correlations(score, gold, group, n_groups)
     rows = np.bincount(group, minlength=n_groups)
-    linear, by_rank = (interval_by(partial(replicate, pairs), rows, resampling, SIGNED) for pairs in prepared)
+    linear, by_rank = (intervals(partial(replicate, pairs), rows, resampling, SIGNED) for pairs in prepared)
     return dict(zip(get_args(CorrelationName), [*linear, *by_rank], strict=True))
 
 
@@ -350,7 +350,7 @@ def _alpha(
     prepared = alpha_by_groups(judgements, group, n_groups, distance)
     pairable = (~np.isnan(judgements)).sum(axis=1) >= 2
     rows = np.bincount(group[pairable], minlength=n_groups)
-    return interval_by(partial(replicate, prepared), rows, resampling, SIGNED)[0], int(pairable.sum())
+    return intervals(partial(replicate, prepared), rows, resampling, SIGNED)[0], int(pairable.sum())
 
 
 def _first(values: Floats) -> list[float | None]:

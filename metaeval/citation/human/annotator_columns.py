@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from metaeval.cells import is_finite, number_of
-from metaeval.citation.measures import interval_by
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.headings import RATINGS
 from metaeval.stats.agreement import alpha_by_groups, fleiss_by_groups
@@ -24,7 +23,7 @@ from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.classification import decision_counts, resampled, share_equal
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SHARES, SIGNED
-from metaeval.stats.intervals import Resampling
+from metaeval.stats.intervals import Resampling, intervals
 from metaeval.stats.resampling import Draws, Prepared, replicate
 from metaeval.tables import Table, read_table
 
@@ -179,7 +178,7 @@ def pair_agreement(
         def mean(draws: Draws, prepared: Sequence[Prepared] = prepared) -> Floats:
             return np.asarray(np.mean([replicate(each, draws) for each in prepared], axis=0))
 
-        (kappas[name],) = interval_by(mean, rows, drawn, ends)
+        (kappas[name],) = intervals(mean, rows, drawn, ends)
     return kappas
 
 
@@ -198,4 +197,4 @@ def joint_agreement(table: LabelTable, labels: LabelSet, rows: Ints, drawn: Resa
     if labels.numbers is not None:
         prepared["alpha_interval"] = alpha_by_groups(values, group, table.n_groups, "interval")
     sizes = np.bincount(group, minlength=table.n_groups)
-    return {name: interval_by(partial(replicate, each), sizes, drawn, SIGNED)[0] for name, each in prepared.items()}
+    return {name: intervals(partial(replicate, each), sizes, drawn, SIGNED)[0] for name, each in prepared.items()}

@@ -14,14 +14,14 @@ from metaeval.citation.citeeval import citation_edits
 from metaeval.citation.citeeval.evaluate_responses import Rated
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
-from metaeval.citation.measures import interval_by, means, replicates
+from metaeval.citation.measures import means, replicates
 from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import COUNTS, SIGNED
-from metaeval.stats.intervals import Resampling
+from metaeval.stats.intervals import Resampling, intervals
 from metaeval.stats.resampling import Draws, replicate
 
 FOLDS = 5
@@ -214,14 +214,17 @@ def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, Estim
         return np.asarray(refitted - published)
 
     # The last measure is an error, not a correlation.
-    correlations = interval_by(lambda draws: np.concatenate(both(draws)[:, :3]), rows, resampling, SIGNED)
-    errors = interval_by(lambda draws: both(draws)[:, 3], rows, resampling, COUNTS)
-    change = interval_by(lambda draws: difference(draws)[:3], rows, resampling, (-2.0, 2.0))
-    change += interval_by(lambda draws: difference(draws)[3], rows, resampling)
+    correlations = intervals(lambda draws: np.concatenate(both(draws)[:, :3]), rows, resampling, SIGNED)
+    errors = intervals(lambda draws: both(draws)[:, 3], rows, resampling, COUNTS)
+    change = intervals(lambda draws: difference(draws)[:3], rows, resampling, (-2.0, 2.0))
+    change += intervals(lambda draws: difference(draws)[3], rows, resampling)
     names = ("pearson", "spearman", "kendall", "error")
-    intervals = ([*correlations[:3], errors[0]], [*correlations[3:], errors[1]], change)
-    rows_of = zip(("published", "refit", "difference"), intervals, strict=True)
-    return {row: dict(zip(names, values, strict=True)) for row, values in rows_of}
+    rows_of = {
+        "published": [*correlations[:3], errors[0]],
+        "refit": [*correlations[3:], errors[1]],
+        "difference": change,
+    }
+    return {row: dict(zip(names, values, strict=True)) for row, values in rows_of.items()}
 
 
 def _measured(worth: Floats, rating: Floats, group: Ints, draws: Draws) -> Floats:

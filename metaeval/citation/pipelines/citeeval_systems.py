@@ -18,7 +18,7 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import CitedScenario
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.agreement import CorrelationName, correlations
-from metaeval.citation.measures import interval_by, means, replicates
+from metaeval.citation.measures import means, replicates
 from metaeval.citation.pipelines.cited import CitedTable, Measure
 from metaeval.citation.pipelines.generate import MONEY, amount, tokens_and_cost
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
@@ -29,6 +29,7 @@ from metaeval.report.table import Cell, Note, Table, plain
 from metaeval.stats.arrays import Floats, ratio
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SIGNED
+from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws
 
 AnswerColumn = Sequence[float | None]
@@ -127,7 +128,7 @@ def difference(cited: CitedTable, column: AnswerColumn, first: int, second: int)
         means_of = [replicates(statistic, numbers, cited.group, draws) for numbers in rows]
         return np.asarray(means_of[0] - means_of[1])
 
-    return interval_by(run, counts, resampling, SIGNED)[0]
+    return intervals(run, counts, resampling, SIGNED)[0]
 
 
 def _differences(

@@ -18,7 +18,7 @@ from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.chat_models import ChatOptions, estimate_for, open_chat
 from metaeval.citation.citation_table import CitationLine, claims_of
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
-from metaeval.citation.measures import AnswerShare, Statistic, citation_shares, interval_by, replicates
+from metaeval.citation.measures import AnswerShare, Statistic, citation_shares, replicates
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedTable, Measure
@@ -32,6 +32,7 @@ from metaeval.errors import UserError
 from metaeval.report.table import Note, Table, format_value
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.influence import SIGNED
+from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws
 
 _PERCENT, _KAPPA = Measure("share", "").column, Measure("kappa", "", scale=1, digits=2).column
@@ -149,7 +150,7 @@ def _scores(cited: CitedTable, old: Mapping[str, Statistic], new: Mapping[str, S
             before, after = (replicates(statistic, every, cited.group, draws) for statistic in both)
             return after - before
 
-        (change,) = interval_by(changed, rows, cited.resampling, SIGNED)
+        (change,) = intervals(changed, rows, cited.resampling, SIGNED)
         values = [cited.interval_over(old[key], every), cited.interval_over(new[key], every), change]
         cells = [interval_cell(value.ends, _PERCENT) for value in values]
         record: dict[str, Any] = {"measure": key}

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
-from metaeval.citation.measures import Statistic, interval_by, replicates, value_of
+from metaeval.citation.measures import Statistic, replicates, value_of
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedSheets, CitedTable
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
@@ -30,6 +30,7 @@ from metaeval.report.table import Cell, Note, Rank, Record, Table, format_value,
 from metaeval.setting_types import as_list
 from metaeval.stats.arrays import Floats, Ints, group_totals
 from metaeval.stats.estimate import Estimate
+from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws
 
 STRATEGIES = ("truncated", "summary", "two-stage")
@@ -257,7 +258,7 @@ def _difference(cited: CitedTable, statistic: Statistic, rows: Sequence[Ints]) -
     counts = sum(group_totals(statistic.counts[each], cited.group[each], cited.n_groups) for each in rows)
     alone = np.unique(cited.group[rows[0]]).size < 2
     resampling = replace(cited.resampling, n=0) if alone else cited.resampling
-    return interval_by(run, np.asarray(counts).astype(np.int64), resampling)[0]
+    return intervals(run, np.asarray(counts).astype(np.int64), resampling)[0]
 
 
 TABLES_SCIFI = Analysis(
