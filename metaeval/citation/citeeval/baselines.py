@@ -234,8 +234,8 @@ def lqac(responses: Sequence[Response], splits: Sequence[Split], heard: Heard) -
         (inquiry.kind, inquiry.response, inquiry.statement, inquiry.citation): read_answer(answer, inquiry.kind.read)[0]
         for inquiry, answer in heard
     }
-    worth: dict[str | None, float] = {**SUPPORT, "yes": 0.0, "no": 1.0, "relevant": 1.0, "irrelevant": 0.0}
-    worth[None] = np.nan
+    worth: dict[str | None, float] = {"yes": 0.0, "no": 1.0, "relevant": 1.0, "irrelevant": 0.0, None: np.nan}
+    worth |= SUPPORT
     recalls: list[float] = []
     relevance: list[float] = []
     of: list[int] = []  # the statement of each citation

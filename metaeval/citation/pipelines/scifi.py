@@ -23,7 +23,7 @@ from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Lack
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import counts_text
 from metaeval.citation.scifi import answer_measures, facts
-from metaeval.citation.scifi.data_model import AnswerFacts, FactLine, ScifiOptions, read_sentences
+from metaeval.citation.scifi.data_model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
 from metaeval.citation.scifi.fact_entailment import counter, coverage_lines, fact_lines
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
@@ -33,6 +33,7 @@ from metaeval.report.table import Note, Scalar, plain
 from metaeval.runs.verdict_cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
 from metaeval.setting_types import one_of
+from metaeval.stats.arrays import Ints
 from metaeval.stats.influence import COUNTS, SHARES
 
 DEFINITIONS = (
@@ -226,9 +227,10 @@ def judge_facts(
             "facts": [answer_measures.fact_row(line) for line in lines],
             "reference-facts": [asdict(line) for line in references],
         }
+        stated: list[FactLine | CoverageLine] = [*lines, *references]
         lacking: list[Lacking] = [
             (line.answer, f"fact {line.fact_number}", line.fact, line.reason)
-            for line in (*lines, *references)
+            for line in stated
             if line.reason and line.value is None
         ]
         cited.add(
@@ -237,10 +239,8 @@ def judge_facts(
             lacking=[*lacking, *_lost(read, rules)],
             rows={kind: records for kind, records in rows.items() if records},
             whole={
-                "count_valued": lambda rows, of=entailment: sum(of[row].total for row in rows),
-                "count_reference": lambda rows, of=coverage: (
-                    sum(of[row].total for row in rows) if any(read[row].reference is not None for row in rows) else None
-                ),
+                "count_valued": partial(_total, entailment, None),
+                "count_reference": partial(_total, coverage, [answer.reference is not None for answer in read]),
             },
         )
     texts = answer_measures.text_shares(read, lines)
@@ -258,11 +258,18 @@ def judge_facts(
     return cited, notes, ((len(sentences), "sentence"), (len(lines), "fact"), (marks, "citation mark"))
 
 
+def _total(shares: Sequence[AnswerShare], counted: Sequence[bool] | None, rows: Ints) -> float | None:
+    """Return the number of facts of the answers at `rows`; None where none of these is `counted`."""
+    if counted is not None and not any(counted[row] for row in rows):
+        return None
+    return sum(shares[row].total for row in rows)
+
+
 def _measured(
     entailment: Sequence[AnswerShare], coverage: Sequence[AnswerShare], missing: Missing
 ) -> dict[str, Statistic]:
     """Return the measures over facts and over answers; a sentence whose facts are unknown counts as one fact."""
-    found = {}
+    found: dict[str, Statistic] = {}
     for name, shares in (("entailment", entailment), ("coverage", coverage)):
         filled = shares if missing is None else [share.filled(bool(missing)) for share in shares]
         found |= {f"{name}_facts": micro(filled), f"{name}_answers": macro(filled)}

@@ -216,7 +216,7 @@ def _differences(cited: CitedTable, systems: Sequence[_System], trained: Sequenc
             raise UserError(f"--trained {shown(pair)}: no strategy in common: give answers by the same strategy.")
         for first, second in common:
             of_both = [cited.rows(each.number) for each in (first, second)]
-            asked = np.intersect1d(*(cited.group[rows] for rows in of_both))
+            asked = np.intersect1d(cited.group[of_both[0]], cited.group[of_both[1]])
             if not asked.size:
                 raise UserError(
                     f"--trained {shown(pair)}: no question in common: give both models' answers to the same questions."

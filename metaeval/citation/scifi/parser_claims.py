@@ -125,6 +125,8 @@ def claims_of(ready: ParserSentence, parse: Parse) -> list[tuple[str, str, tuple
         and not re.search(r"[^\w\s'’/%-]", tokens[place - 1] + tokens[place])
     ]
     claims: list[tuple[str, str, tuple[int, ...]]] = []
+    kept: tuple[int, ...]
+    written: Mapping[int, str]
     for node in nodes:
         kept, fault, written = (), UNREACHED.removeprefix("fallback: "), {}
         if tree is not None and node in tree:
