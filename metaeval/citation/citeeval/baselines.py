@@ -235,7 +235,7 @@ def lqac(responses: Sequence[Response], splits: Sequence[Split], heard: Heard) -
         for inquiry, answer in heard
     }
     worth: dict[str | None, float] = {"yes": 0.0, "no": 1.0, "relevant": 1.0, "irrelevant": 0.0, None: np.nan}
-    worth |= SUPPORT
+    worth.update(SUPPORT.items())
     recalls: list[float] = []
     relevance: list[float] = []
     of: list[int] = []  # the statement of each citation
