@@ -96,12 +96,6 @@ def test_the_budget_is_for_all_rounds(fake, options):
                 chat.ask([chat_request(chosen, "two")])
 
 
-def test_a_file_without_replies_is_refused(tmp_path):
-    (tmp_path / "empty").write_text("")
-    with pytest.raises(UserError, match="holds no recorded replies"):
-        replayed_model(tmp_path / "empty")
-
-
 def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds_to_it(options):
     form = {"type": "json_schema"}
     body = chat_request(options(temperature=None, seed=7, extra={"top_k": 3}, output="json"), "Hello", form).body
@@ -132,15 +126,11 @@ def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds
         ('{"a": 1}', None),
         ('{"a": 1, "b": 2, "c": 3}', None),
         ('Sure: {"a": 1, "b": 2}', None),
-        ("[1, 2]", None),
         ("[" * 100_000, None),
         ('{"a": 1, "b": 2, "b": 3}', None),
         ('{"a": 1, "b": {"c": [{"d": 1, "d": 1}]}}', None),
         ('\n```\r\n{"a": 1, "b": 2}\r\n  ``` ', {"a": 1, "b": 2}),
-        ('```json {"a": 1, "b": 2}\n```', None),
         ('```json\n{"a": 1, "b": 2}```', None),
-        ('```json\n{"a": 1, "b": 2}', None),
-        ("```", None),
         (f"```json{chr(10) * 1_000_000}x", None),  # hangs where white space is looked at again from every line break
     ],
 )
@@ -200,6 +190,9 @@ def test_half_a_surrogate_pair_is_recorded_and_replayed(fake, options, tmp_path)
         assert contents(chat.ask([request])) == ["read"]
     with pytest.raises(UserError, match="name a file that --record wrote"):
         replayed_model(tmp_path / "gone.jsonl")
+    (tmp_path / "empty").write_text("")
+    with pytest.raises(UserError, match="holds no recorded replies"):
+        replayed_model(tmp_path / "empty")
     (tmp_path / "odd.jsonl").write_text('{"request": {}, "sample": 0, "reply": {"choices": []}}')
     said = r"line 1: the reply is not a chat completion.*record the file again"
     with pytest.raises(UserError, match=said), open_chat(options(), replay=tmp_path / "odd.jsonl") as chat:

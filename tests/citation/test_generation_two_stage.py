@@ -204,15 +204,9 @@ def test_our_prompts_speak_of_json_only_where_it_is_used(strategy):
         ("", None),
     ],
 )
-def test_numbers_in_plain_text_are_read_strictly(text, numbers):
+def test_numbers_in_plain_text_are_read_strictly_and_a_summary_is_the_whole_reply(text, numbers):
     assert selection_in_text(text) == numbers
-
-
-def test_a_summary_in_plain_text_is_the_whole_reply():
-    assert [summary_in_text(text) for text in (" Long. ", "[NONE]", " ", "<think>x</think> Long.")] == [
-        *("Long.", "", None),
-        "Long.",
-    ]
+    assert [summary_in_text(said) for said in (" Long. ", "[NONE]", " ")] == ["Long.", "", None]
 
 
 def test_an_estimate_counts_the_rounds_and_bounds_what_is_asked():

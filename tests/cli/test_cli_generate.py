@@ -240,8 +240,6 @@ def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake
         assert one["text"].startswith("Short [1]")
         (signed,) = json.loads(Path("results/latest/generation.json").read_text())["signatures"]
         assert "answer_words=200,documents=2,document_text=summary,shuffle=4|" in signed
-        ran(*words, "-s", "negatives=0")
-        assert [len(row["passages"]) for row in lines_of(tmp_path / "a.jsonl")] == [1] * 6
         told = ran(*words, "-s", "negatives=4")
     assert "negatives from other questions: 12" in told.err
 
