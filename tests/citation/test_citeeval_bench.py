@@ -13,12 +13,11 @@ from metaeval.citation.human.agreement import (
     agreement_of,
     both_levels,
     class_scores,
-    comparable_statements,
+    comparable,
     context_counts,
     correlations,
     filled_ratings,
     macro_f1,
-    response_rating,
 )
 from metaeval.citation.human.rated_statements import HumanStatement
 from metaeval.citation.human.rating_files import read_human, read_statements
@@ -114,48 +113,37 @@ def test_what_the_human_file_may_not_hold(tmp_path, change, message):
 
 # n statements, n_na of which have no value before the mask; the mask takes the values of n_missing uncited ones. The
 # released rule: 0 if n_missing > 0 and n_missing + n_na = n, else the mean of what is left, 1 where nothing is.
-@pytest.mark.parametrize(
-    ("values", "cited", "full", "in_cited"),
-    [
-        ((0.5, None, 1.0), (True, False, True), 0.75, 0.75),  # n_missing 0
-        ((0.0, 0.5), (False, True), 0.25, 0.5),  # 1 + 0 < 2: the mean of 0.5
-        ((0.0, None), (False, False), 0.0, 0.0),  # 1 + 1 = 2
-        ((0.25, 0.75), (False, False), 0.5, 0.0),  # 2 + 0 = 2
-        ((None, 0.25), (True, False), 0.25, 0.0),  # 1 + 1 = 2: nobody rated the cited one
-        ((None, None), (False, False), 1.0, 1.0),  # n_missing 0: all are N/A
-        ((None,), (True,), 1.0, 1.0),
-        ((), (), 1.0, 1.0),
-    ],
-)
-def test_a_response_takes_the_mean_or_1_and_0_where_the_mask_takes_all_of_its_values(values, cited, full, in_cited):
-    assert response_rating(values, cited) == full
-    assert response_rating(values, cited, "cited") == in_cited
+def flat(rows, kind=float):
+    """Rows of responses as one column, and the response of each entry."""
+    return np.array([one for row in rows for one in row], dtype=kind), np.repeat(range(len(rows)), [*map(len, rows)])
+
+
+def levels(values, cited, scenario="full"):
+    column, response = flat(values)
+    return [own.tolist() for own in both_levels(column, flat(cited, bool)[0], response, len(values), scenario)]
 
 
 def test_statements_without_a_value_take_their_responses_on_each_side_by_itself():
     ours, people = [(0.5, None, 1.0), (None,)], [(None, 0.0, 0.5), (0.25,)]
     cited = [(True, False, True), (False,)]
-    assert [own.tolist() for own in both_levels(ours, cited)] == [[0.5, 0.75, 1.0, 1.0], [0.75, 1.0]]
-    assert [own.tolist() for own in both_levels(people, cited)] == [[0.25, 0.0, 0.5, 0.25], [0.25, 0.25]]
+    assert levels(ours, cited) == [[0.5, 0.75, 1.0, 1.0], [0.75, 1.0]]
+    assert levels(people, cited) == [[0.25, 0.0, 0.5, 0.25], [0.25, 0.25]]
     # Cited: of people's, the uncited 0.0 is masked, so that the response is 0.5; and 0.25, so that the second is 0.
-    assert [own.tolist() for own in both_levels(ours, cited, "cited")] == [[0.5, 0.75, 1.0, 1.0], [0.75, 1.0]]
-    assert [own.tolist() for own in both_levels(people, cited, "cited")] == [[0.5, 0.5, 0.5, 0.0], [0.5, 0.0]]
-    with pytest.raises(ValueError, match="argument 2 is longer"):
-        both_levels(people[:1], cited)
+    assert levels(ours, cited, "cited") == [[0.5, 0.75, 1.0, 1.0], [0.75, 1.0]]
+    assert levels(people, cited, "cited") == [[0.5, 0.5, 0.5, 0.0], [0.5, 0.0]]
 
 
 def test_a_missing_word_on_what_the_mask_takes_leaves_a_response_open_only_where_nothing_else_is_left():
+    def of(values, missing, cited, scenario):
+        column, response = flat([values])
+        statements, whole = comparable(column, np.array(missing), np.array(cited), response, 1, scenario)
+        return statements.tolist(), bool(whole[0])
+
     # Whether an uncited statement lacks a citation (0) or needs none (1) is missing.
-    assert comparable_statements((None,), (True,), (False,), "cited") == ([False], False)
-    assert comparable_statements((0.0, None), (False, True), (False, False), "cited") == (
-        [True, True],
-        True,
-    )  # 0
-    assert comparable_statements((0.5, None), (False, True), (True, False), "cited") == (
-        [True, True],
-        True,
-    )  # 0.5
-    assert comparable_statements((0.5, None), (False, True), (True, False)) == ([True, False], False)
+    assert of((None,), (True,), (False,), "cited") == ([False], False)
+    assert of((0.0, None), (False, True), (False, False), "cited") == ([True, True], True)  # 0
+    assert of((0.5, None), (False, True), (True, False), "cited") == ([True, True], True)  # 0.5
+    assert of((0.5, None), (False, True), (True, False), "full") == ([True, False], False)
 
 
 def test_the_mask_is_for_people_and_citeeval_and_leaves_baselines_as_they_are():
@@ -163,12 +151,14 @@ def test_the_mask_is_for_people_and_citeeval_and_leaves_baselines_as_they_are():
     ours, cited = [[1.0, 0.0], [0.0], [1.0]], [[True, False], [False], [True]]
     ratings = {"r1": [0.75, 0.5], "r2": [None], "r3": [0.25]}
     people = {name: [HumanStatement("", (), (), (one,), ()) for one in own] for name, own in ratings.items()}
-    missing = [[False] * len(own) for own in ours]
+    (values, _), (has_citation, _) = flat(ours), flat(cited, bool)
     # People: r1's second is masked and takes r1's 0.75; r2 has no rating at all, and is 1.
     gold, whole_gold = [0.75, 0.75, 1, 0.25], [0.75, 1, 0.25]
     # AutoAIS keeps its 0 of r1's second and of r2. Masked, these take r1's 1, and 0 since r2 had a value.
     for masks, score, whole in ((False, [1, 0, 0, 1], [0.5, 0, 1]), (True, [1, 1, 0, 1], [1, 0, 1])):
-        found = agreement_of(answers, ours, missing, cited, people, "cited", Resampling(0), masks)
+        found = agreement_of(
+            answers, values, np.zeros(4, dtype=bool), has_citation, people, "cited", Resampling(0), masks
+        )
         assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(score, gold).statistic, abs=1e-12)
         assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(whole, whole_gold).statistic, abs=1e-12)
 

@@ -10,12 +10,12 @@ from collections import Counter
 
 import pytest
 
-from metaeval.citation.citeeval.evaluate_responses import Rated, cells, values_of
+from metaeval.citation.citeeval.evaluate_responses import Rated, values_of
 from metaeval.citation.citeeval.judge import ResponseJudgement
 from metaeval.citation.citeeval.options_and_values import RELEASED
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.human.agreement import response_rating
+from metaeval.citation.human.agreement import both_levels
 from metaeval.corpus.sentences import RULES
 
 A, B, C = "The Oder is a long river", "Barges carry coal on its water", "You asked about the river Oder"
@@ -70,7 +70,6 @@ def test_the_released_rules_on_made_answers(name):
     assert result.whole("rating")[0].value[0] == pytest.approx(full, abs=1e-12)
     assert result.whole("rating", "cited")[0].value[0] == pytest.approx(cited, abs=1e-12)
     # The same values are worth the same as ratings of people.
-    values = cells(values["rating"].value)
-    has_citation = [bool(numbers) for numbers in citations]
-    assert response_rating(values, has_citation) == pytest.approx(full, abs=1e-12)
-    assert response_rating(values, has_citation, "cited") == pytest.approx(cited, abs=1e-12)
+    for scenario, expected in (("full", full), ("cited", cited)):
+        _, ratings = both_levels(values["rating"].value, result.cited, result.response, 1, scenario)
+        assert ratings == pytest.approx([expected], abs=1e-12)

@@ -29,66 +29,39 @@ from metaeval.stats.influence import SIGNED
 from metaeval.stats.intervals import DEFAULT, Resampling, intervals
 from metaeval.stats.resampling import bootstrap, replicate
 
-StatementColumn = Sequence[float | None]
-"""The values of a response's statements, in order; None where a statement has no value."""
-
 CorrelationName = Literal["pearson", "spearman", "kendall"]
 
 
-def in_scenario(values: StatementColumn, cited: Sequence[bool], scenario: CitedScenario) -> list[float | None]:
-    """Return the values, in the scenario "cited" with None in place of those of statements without citations.
+def comparable(
+    values: Floats, missing: Bools, cited: Bools, response: Ints, n: int, scenario: CitedScenario = "full"
+) -> tuple[Bools, Bools]:
+    """Return which statements, and which of n responses, can be compared with people's ratings.
 
-    cited: whether each statement has citations. Raises ValueError if the lengths differ.
+    values, missing, cited, response: of each statement its value, whether it is missing because of a judge, whether it
+    has a citation, and its response. A response can be compared if no value that counts in the scenario is missing and,
+    where none counts, none that decides its rating (see `both_levels`). A statement without a value takes its
+    response's, and can be compared only if the response can.
     """
-    pairs = zip(values, cited, strict=True)
-    return [value if has_citation or scenario == "full" else None for value, has_citation in pairs]
-
-
-def comparable_statements(
-    values: StatementColumn, missing: Sequence[bool], cited: Sequence[bool], scenario: CitedScenario = "full"
-) -> tuple[list[bool], bool]:
-    """Return which statements of a response can be compared with people's ratings, and whether the response can.
-
-    values, missing, cited: of each statement; missing: whether its value is missing because of a judge; cited: whether
-    it has a citation. A response can be compared if no value that counts in the scenario is missing and, where none
-    counts, none that decides its rating (see `response_rating`). A statement without a value takes its response's, and
-    can be compared only if the response can. Raises ValueError if the lengths differ.
-    """
-    counted = [has_citation or scenario == "full" for has_citation in cited]
-    whole = not any(gone and counts for gone, counts in zip(missing, counted, strict=True))
-    whole = whole and (not any(missing) or any(value is not None for value in values))
-    kept = zip(in_scenario(values, cited, scenario), missing, strict=True)
-    return [whole or (value is not None and not gone) for value, gone in kept], whole
-
-
-def response_rating(values: StatementColumn, cited: Sequence[bool], scenario: CitedScenario = "full") -> float:
-    """Return a response's rating by the released rule: the mean of its statements' values, 1 without any.
-
-    In the scenario "cited", values of statements without a citation are masked first. If nothing is left, the rating
-    is 0 where a value was masked, and 1 where no statement had one (none of them needs a citation).
-    Raises ValueError if the lengths differ.
-    """
-    kept = [value for value in in_scenario(values, cited, scenario) if value is not None]
-    if kept:
-        return sum(kept) / len(kept)
-    return 0.0 if any(value is not None for value in values) else 1.0
+    counted, known = cited | (scenario == "full"), ~np.isnan(values)
+    lost, lacking, valued = (np.bincount(response, of, n) > 0 for of in (missing & counted, missing, known))
+    whole: Bools = ~lost & (~lacking | valued)
+    return whole[response] | (counted & known & ~missing), whole
 
 
 def both_levels(
-    values: Sequence[StatementColumn], cited: Sequence[Sequence[bool]], scenario: CitedScenario = "full"
+    values: Floats, cited: Bools, response: Ints, n: int, scenario: CitedScenario = "full"
 ) -> tuple[Floats, Floats]:
-    """Return the values of all statements, (n,), and of all responses, (m,), in order.
+    """Return the values of all statements and of all n responses by the released rule. The others: see `comparable`.
 
-    values, cited: of the statements of each response. A statement that has no value, or whose value the scenario masks,
-    takes its response's (`response_rating`). Raises ValueError if the lengths differ.
+    A response's is the mean over its statements, 1 without any value. In the scenario "cited", values of statements
+    without a citation are masked first; if nothing is left, the response is 0 where a value was masked. A statement
+    that has no value, or whose value is masked, takes its response's.
     """
-    statements: list[float] = []
-    responses: list[float] = []
-    for column, has_citation in zip(values, cited, strict=True):
-        rating = response_rating(column, has_citation, scenario)
-        responses.append(rating)
-        statements.extend(rating if value is None else value for value in in_scenario(column, has_citation, scenario))
-    return np.array(statements, dtype=np.float64), np.array(responses, dtype=np.float64)
+    kept = np.where(cited | (scenario == "full"), values, np.nan)
+    total, counts = (np.bincount(response, of, n) for of in (np.nan_to_num(kept), ~np.isnan(kept)))
+    masked = np.bincount(response, ~np.isnan(values), n) > 0
+    responses = np.where(counts > 0, ratio(total, counts), np.where(masked, 0.0, 1.0))
+    return np.where(np.isnan(kept), responses[response], kept), responses
 
 
 def correlations(
@@ -148,24 +121,16 @@ def agreement(
     value that is missing because of the judge, together with its statements that have no value.
     Raises `UserError` if an answer has no human judgements, or annotators judged other statements or citations.
     """
-    units = rated.values[measure]
-    return agreement_of(
-        rated.responses,
-        rated.by_response(units.value),
-        rated.by_response(units.missing),
-        rated.by_response(rated.cited),
-        judgements_of(rated, people),
-        scenario,
-        resampling,
-        masks=True,
-    )
+    units, judgements = rated.values[measure], judgements_of(rated, people)
+    columns = units.value, units.missing, rated.cited
+    return agreement_of(rated.responses, *columns, judgements, scenario, resampling, masks=True)
 
 
 def agreement_of(
     answers: Sequence[Answer],
-    ours: Sequence[StatementColumn],
-    missing: Sequence[Sequence[bool]],
-    cited: Sequence[Sequence[bool]],
+    values: Floats,
+    missing: Bools,
+    cited: Bools,
     people: People,
     scenario: CitedScenario,
     resampling: Resampling,
@@ -173,21 +138,19 @@ def agreement_of(
 ) -> RatingAgreement:
     """Correlate any values of the rated statements with human ratings.
 
-    ours (the values), missing (because of a judge), cited (has a citation): for each answer, of its statements in
-    order. In the scenario "cited" the ratings of uncited statements are masked. masks: mask their values too; the
+    values, missing, cited: of all statements, in order; see `comparable`. people: the judgements of each answer's
+    statements. In the scenario "cited" the ratings of uncited statements are masked. masks: mask their values too; the
     released code masks CiteEval's values, but no baseline's. Raises ValueError if the lengths differ.
     """
     side: CitedScenario = scenario if masks else "full"
-    theirs = [[rating_of(judgement.ratings) for judgement in people[answer.id]] for answer in answers]
+    ratings = [rating_of(each.ratings) for answer in answers for each in people[answer.id]]
+    response = np.repeat(np.arange(len(answers)), [len(people[answer.id]) for answer in answers])
     group, _ = group_codes(answers)
-    score, response_score = both_levels(ours, cited, side)
-    gold, response_gold = both_levels(theirs, cited, scenario)
-    comparable = [comparable_statements(*columns, side) for columns in zip(ours, missing, cited, strict=True)]
-    kept: Bools = np.array([keep for statements, _ in comparable for keep in statements], dtype=np.bool_)
-    whole: Bools = np.array([response for _, response in comparable], dtype=np.bool_)
-    of_statement = np.repeat(group, [len(column) for column in cited])
+    score, response_score = both_levels(values, cited, response, len(answers), side)
+    gold, response_gold = both_levels(np.array(ratings, dtype=np.float64), cited, response, len(answers), scenario)
+    kept, whole = comparable(values, missing, cited, response, len(answers), side)
     return RatingAgreement(
-        statements=correlations(score[kept], gold[kept], of_statement[kept], resampling),
+        statements=correlations(score[kept], gold[kept], group[response][kept], resampling),
         responses=correlations(response_score[whole], response_gold[whole], group[whole], resampling),
         n_statements=int(kept.sum()),
         n_responses=int(whole.sum()),
@@ -196,19 +159,32 @@ def agreement_of(
     )
 
 
+def judgements_of(rated: Rated, people: People) -> People:
+    """Return the judgements of each response's statements, by response; `UserError` for a response without any."""
+    found = {}
+    for response, split in zip(rated.responses, rated.splits, strict=True):
+        if response.id not in people:
+            raise UserError(
+                f"The human judgements have no sample {response.id!r}, which is the id of a response: give the "
+                "judgements of these responses."
+            )
+        found[response.id] = match_judgements(response.id, split.statements, people[response.id])
+    return found
+
+
 Contexts = tuple[str | None, Sequence[int | None], bool]
 """The judge's context of a statement, those that annotators give it (keys of `CONTEXTS`), and whether it cites."""
 
 
 def contexts_of(rated: Rated, people: People) -> list[Contexts]:
     """Return the contexts of all statements of the judged responses, in order."""
-    judgements = judgements_of(rated, people)
-    return [
-        (None if context is None else CONTEXTS[context], judgement.contexts, bool(statement.citations))
-        for response, split, judged in zip(rated.responses, rated.splits, rated.judged, strict=True)
-        for statement, judgement in zip(split.statements, judgements[response.id], strict=True)
-        for context in [context_of(judged.contexts.get(statement.number), rated.options)]
-    ]
+    judgements, found = judgements_of(rated, people), list[Contexts]()
+    for response, split, judged in zip(rated.responses, rated.splits, rated.judged, strict=True):
+        for statement, judgement in zip(split.statements, judgements[response.id], strict=True):
+            context = context_of(judged.contexts.get(statement.number), rated.options)
+            label = None if context is None else CONTEXTS[context]
+            found.append((label, judgement.contexts, bool(statement.citations)))
+    return found
 
 
 def context_counts(
@@ -246,19 +222,6 @@ def macro_f1(counts: Ints) -> float:
     """Return the mean F1 over the classes that occur (NaN without any); 0 for a class that only one side uses."""
     used = counts.sum(axis=0) + counts.sum(axis=1) > 0
     return float(np.nan_to_num(class_scores(counts)["f1"][used]).mean()) if used.any() else np.nan
-
-
-def judgements_of(rated: Rated, people: People) -> People:
-    """Return the judgements of each response's statements, by response; `UserError` for a response without any."""
-    found = {}
-    for response, split in zip(rated.responses, rated.splits, strict=True):
-        if response.id not in people:
-            raise UserError(
-                f"The human judgements have no sample {response.id!r}, which is the id of a response: give the "
-                "judgements of these responses."
-            )
-        found[response.id] = match_judgements(response.id, split.statements, people[response.id])
-    return found
 
 
 def within_systems(

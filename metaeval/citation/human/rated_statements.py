@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -238,8 +238,8 @@ class Level:
 
     def statuses(self, measure: str) -> list[Status]:
         """Return why each row has no score: nothing to score, the reason of its missing verdict, or absent."""
-        found = self.values[measure].assign(reason=self.values[measure]["reason"].fillna(Status.NOTHING_TO_SCORE))
-        reasons = found["reason"].where(found["value"].isna(), Status.OK)
+        found = self.values[measure]
+        reasons = found["reason"].fillna(Status.NOTHING_TO_SCORE).where(found["value"].isna(), Status.OK)
         return [Status(reason) if reason in {*Status} else Status.ABSENT for reason in reasons]
 
     def lines(self) -> str:
@@ -265,11 +265,11 @@ def rated_levels(
 
     name: of the data. A level needs ratings and, if there are measures, values. Raises `UserError` if none is usable.
     """
-    aligned = {key: align(human.frame, each.sentences) for key, each in measures.items() if len(each.sentences)}
+    statements = human.frame
+    aligned = {key: align(statements, each.sentences) for key, each in measures.items() if len(each.sentences)}
     levels: list[Level] = []
     left_out: list[tuple[str, str]] = []
-    units_: tuple[RatedUnit, ...] = ("statements", "responses")
-    for unit in units_:
+    for unit in get_args(RatedUnit):
         try:
             if unit == "statements" and measures and not aligned:
                 raise UserError("no measure has values of single sentences.")
@@ -285,28 +285,30 @@ def rated_level(
     unit: RatedUnit, name: str, human: HumanSet, measures: Mapping[str, Values], aligned: Aligned, gaps: Gaps
 ) -> Level:
     """Return a level, with a row for each statement or response that has a rating, or takes one (`gaps`)."""
-    from pandas import DataFrame
+    from pandas import Series
 
     by_id = {rated.answer.id: rated.answer for rated in human.answers}
-    rows = DataFrame(
-        [(rated.answer.id, rated.answer.id, rated.answer.text, rated.response(gaps)) for rated in human.answers],
-        columns=["answer", "id", "text", "rating"],
-    ).astype({"rating": "float64"})
-    found = {key: each.answers.reindex(rows["answer"]).reset_index(drop=True) for key, each in measures.items()}
+    gold = Series({rated.answer.id: rated.response(gaps) for rated in human.answers}, dtype="float64")
+    found = {key: each.answers.reindex(gold.index) for key, each in measures.items()}
     if gaps == "full marks":
         for each in found.values():
             each.loc[~_scored(each), ["value", "worst", "best"]] = 1.0
-    if unit == "statements":
-        wholes, responses, rows = found, rows, human.frame
+    if unit == "responses":
+        rows = gold.rename_axis("id").reset_index(name="rating")
+        rows = rows.assign(answer=rows["id"], text=rows["id"].map({key: each.text for key, each in by_id.items()}))
+        found = {
+            key: each.reset_index(drop=True)
+            for key, each in found.items()
+            if key in aligned or _scored(measures[key].answers).any()
+        }
+    else:
+        rows, wholes = human.frame, found
         rows["id"] = rows["answer"] + "#" + rows["number"].astype(str)
         found = {key: each for key, (each, _) in aligned.items()}
         if gaps != "left out":
-            at = rows["answer"].map(dict(zip(responses["answer"], responses.index, strict=True)))
-            rows["rating"] = rows["rating"].fillna(responses["rating"].reindex(at).set_axis(rows.index))
-            taken = {key: wholes[key].reindex(at).set_axis(rows.index) for key in found}
+            rows["rating"] = rows["rating"].fillna(rows["answer"].map(gold))
+            taken = {key: wholes[key].reindex(rows["answer"]).set_axis(rows.index) for key in found}
             found = {key: each.where(_scored(each), taken[key][each.columns]) for key, each in found.items()}
-    else:
-        found = {key: each for key, each in found.items() if key in aligned or _scored(measures[key].answers).any()}
     kept = rows["rating"].notna()
     lacks = "statements without a rating" if unit == "statements" else "responses none of whose statements has a rating"
     dropped = Counter(human.dropped) + Counter({lacks: int((~kept).sum())})

@@ -13,7 +13,7 @@ from metaeval.citation.aliice.citation_lines import read_aliice
 from metaeval.citation.chat_models import recording
 from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import Asking
-from metaeval.citation.citeeval.options_and_values import PAPER, SCENARIOS
+from metaeval.citation.citeeval.options_and_values import SCENARIOS
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.human.agreement import agreement
 from metaeval.citation.human.rated_statements import rated_level
@@ -58,10 +58,10 @@ def rated(tmp_path, rated_row):
 def meta(tmp_path, rated):
     """Judge rated answers."""
 
-    def made(*overrides, progress=None, answers=ANSWERS, files=None, **options):
+    def made(*overrides, answers=ANSWERS, files=None, **options):
         given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", "results": tmp_path / "results"}
         given = {**given, "files": files or (rated(answers),), **options}
-        return Comparison(META.options_of(given, [*QUICK, *overrides]), progress).compare()
+        return Comparison(META.options_of(given, [*QUICK, *overrides])).compare()
 
     return made
 
@@ -224,6 +224,8 @@ def test_a_missing_verdict_is_no_value_and_never_zero(answers):
     assert of(found["recall"], "b2")[1] == of(found["f1"], "b2")[1] == [None, "absent"]
     # a2's recall is a value in part, of which its F1 would be made; its precision is missing.
     assert of(found["f1"], "a2")[1] == [None, "absent"]
+    # ALiiCE's precision leaves the citation of the other sentence out.
+    assert of(measured(answers, {"Oder": 0.9}, "aliice")["precision"], "a1")[1] == [1.0, "absent"]
 
 
 def test_values_that_are_equal_on_paper_are_tied_whatever_their_last_bit(rated):
@@ -345,19 +347,6 @@ def test_scifi_takes_scores_as_they_are_and_alce_decides(meta):
     assert verdicts["overlap"].startswith("supported from ")
 
 
-def test_progress_names_the_pipeline_whose_verdicts_a_metric_gives(meta):
-    told = []
-    meta(pipelines=("alce", "autoais", "scifi"), progress=lambda *said: told.append(said[0]))
-    assert list(dict.fromkeys(told)) == ["alce, overlap", "autoais, overlap", "scifi, overlap"]
-
-
-def test_the_correlations_are_called_those_with_ratings_and_the_rules_say_what_is_bounded(meta):
-    found = meta()
-    assert {run.results[0].title for run in found.levels.values()} == {"Correlation with human ratings"}
-    (rules,) = (note.text for note in notes_of(found) if note.label == "rules")
-    assert rules.endswith("where a verdict is missing, and where the pipeline gives none")
-
-
 @pytest.mark.parametrize(
     ("options", "overrides", "says"),
     [
@@ -391,87 +380,6 @@ def bench_files(citebench):
     return citebench(responses, [{"title": "", "text": one["text"]} for one in PASSAGES], "of barges")
 
 
-def ask(requests):
-    replies = []
-    for request in requests:
-        own = request.body["messages"][0]["content"].rpartition("</passages>")[2]
-        name = next(name for name in BENCH if f"{name} says" in own)
-        if "cites=" in own:
-            entries = [
-                {"id": n, "thinking": "", "edits": [], "rating": stars}
-                for n, (cited, stars, _) in enumerate(BENCH[name], start=1)
-                if cited
-            ]
-        else:
-            entries = [{"id": n, "thinking": "", "context": "retrieval"} for n in range(1, len(BENCH[name]) + 1)]
-        choice = {"message": {"content": json.dumps({"statements": entries})}, "finish_reason": "stop"}
-        replies.append(read_reply(json.dumps({"model": "tiny-2", "choices": [choice]})))
-    return replies
-
-
-def test_citebench_by_citeevals_own_procedure(meta, bench_files, tmp_path):
-    statements, people = bench_files
-    read = read_human_set([statements], human=people)
-    answers = [own.answer for own in read.answers]
-    splits = [read.splits[answer.id] for answer in answers]
-    replies = tmp_path / "judge.jsonl"
-    rated = evaluate(answers, splits, recording(ask, replies), Asking(model="t"))
-    others = [1, 0.25, 0, 0.5, 0, 0.75, 0.5]
-    places = [(own.answer.id, one) for own in read.answers for one in own.statements]
-    scores = [
-        {"answer": name, "start": one.start, "end": one.end, "value": value}
-        for (name, one), value in zip(places, others, strict=True)
-    ]
-    (tmp_path / "others.jsonl").write_text("".join(json.dumps(one) + "\n" for one in scores))
-    asked = {"files": (statements,), "human": people, "pipelines": ("citeeval", "autoais")}
-    asked["scores"] = (tmp_path / "others.jsonl",)
-    found = meta(replay=replies, **asked)
-    records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
-    for scenario in ("full", "cited"):
-        for measure in ("auto", "rating", "edits"):
-            own = agreement(rated, read.people, measure, scenario, resampling=Resampling(0))
-            record = records[scenario, f"citeeval:{measure}", "statements"]
-            assert record["pearson"] == own.statements["pearson"].value
-            assert records[scenario, f"citeeval:{measure}", "responses"]["kendall"] == own.responses["kendall"].value
-    # Rating, full: stars to quarters; the uncited lack a citation: 0. People: two of three have to rate; r1's third
-    # takes its response's (0.75 + 0.25) / 2.
-    ours = [0.75, 0.25, 0, 1, 0, 0, 0.5]
-    theirs = [0.75, 0.25, 0.5, 1, 0.25 / 3, 0.25 / 3, 1.75 / 3]
-    expected = stats.spearmanr(ours, theirs)[0]
-    assert records["full", "citeeval:rating", "statements"]["spearman"] == pytest.approx(expected, abs=1e-12)
-    # Not by that procedure, people's statement without a rating is left out.
-    assert list(golds(found, "statements").values()) == pytest.approx([*theirs[:2], *theirs[3:]])
-    assert list(values(found, "statements", "citeeval:rating").values()) == [*ours[:2], *ours[3:]]
-    # AutoAIS is 0 without a citation, and its statements are the published ones.
-    assert values(found, "statements", "autoais:recall:overlap")["r2#2"] == 0
-    # Cited: people's rating of r2.2 is masked and takes r2's, which is 1. Values other than CiteEval's stay.
-    expected = stats.pearsonr(others, [*theirs[:4], 1, *theirs[5:]])[0]
-    assert records["cited", "scores:others", "statements"]["pearson"] == pytest.approx(expected, abs=1e-12)
-    alpha = {one["what"]: one["alpha"] for one in sheet(found, "annotators", "").records}
-    assert set(alpha) == {
-        "ratings, interval",
-        "ratings, interval, gaps filled as published",
-        "ratings of responses, interval, gaps filled as published",
-        "contexts, nominal",
-        "needs a citation, nominal",
-    }
-    # Two of three say "retrieval" of every statement, so that 4 of its 6 ordered pairs are unlike: over 7 statements
-    # D_o = 7 x (4 / 2) / 21 = 2/3. Of the 21 values 14 are one and 7 the other: D_e = 2 x 14 x 7 / (21 x 20) = 7/15.
-    assert alpha["contexts, nominal"] == pytest.approx(1 - (2 / 3) / (7 / 15), abs=1e-12)
-    # Three responses of one system to three queries: 3 + 2 + 2 statements, five of them cited, with six citations; r1's
-    # third has no rating. Means: 0.75, 0.25; 1, 0.25 / 3; 0.25 / 3, 1.75 / 3.
-    (held,) = sheet(found, "citebench-statistics", "").records
-    numbers = [held[name] for name in ("queries", "responses", "statements", "cited", "citations", "rated")]
-    assert numbers == [3, 3, 7, 5, 6, 6]
-    assert held["rating"] == pytest.approx((2 + 2.25 / 3) / 6)
-    contexts = sheet(found, "citebench-contexts", "").records
-    scores = {(one["binary"], one["forced"], one["class"]): one["f1"] for one in contexts}
-    assert {scores[binary, forced, "retrieval"] for binary in (True, False) for forced in (True, False)} == {1.0}
-    assert (scores[True, True, "other"], scores[True, True, "macro"]) == (None, 1.0)
-    matrix = {(one["people"], one["judge"]): one["count"] for one in sheet(found, "citebench-confusion", "").records}
-    assert (matrix["retrieval", "retrieval"], sum(matrix.values())) == (7, 7)
-
-
 # The choices of the stub by the statement: LQAC's support and relevance, AttrScore's label; uncited ones need none.
 CHOICES = {
     "r1 says 1": ("full", "relevant", "Attributable"),
@@ -482,52 +390,93 @@ CHOICES = {
 }
 
 
-def choose(requests):
-    """Answer the questions of LQAC and AttrScore by `CHOICES`, and those of CiteEval as `ask`."""
+def ask(requests):
+    """Answer the questions of CiteEval by `BENCH`, and those of LQAC and AttrScore by `CHOICES`."""
     replies = []
     for request in requests:
-        form = json.dumps(request.body.get("response_format"))
-        own = request.body["messages"][0]["content"]
+        form, content = json.dumps(request.body.get("response_format")), request.body["messages"][0]["content"]
+        own = content.rpartition("</passages>")[2]
         keys = ("support", "relevance", "label")
-        if not any(f'"{key}"' in form for key in (*keys, "needs_citation")):
-            replies += ask([request])
-            continue
-        said = next((said for words, said in CHOICES.items() if f"{words} of barges" in own), ())
-        chosen = dict(zip(keys, said, strict=False)) | {"needs_citation": "no"}
-        reply = {"thinking": "", **{key: value for key, value in chosen.items() if f'"{key}"' in form}}
+        if any(f'"{key}"' in form for key in (*keys, "needs_citation")):
+            said = next((said for words, said in CHOICES.items() if f"{words} of barges" in content), ())
+            chosen = dict(zip(keys, said, strict=False)) | {"needs_citation": "no"}
+            reply = {"thinking": "", **{key: value for key, value in chosen.items() if f'"{key}"' in form}}
+        else:
+            stars = next(statements for name, statements in BENCH.items() if f"{name} says" in own)
+            entries = [{"id": n, "thinking": "", "context": "retrieval"} for n in range(1, len(stars) + 1)]
+            if "cites=" in own:
+                cited = [(n, given) for n, (citations, given, _) in enumerate(stars, start=1) if citations]
+                entries = [{"id": n, "thinking": "", "edits": [], "rating": given} for n, given in cited]
+            reply = {"statements": entries}
         choice = {"message": {"content": json.dumps(reply)}, "finish_reason": "stop"}
         replies.append(read_reply(json.dumps({"model": "tiny-2", "choices": [choice]})))
     return replies
 
 
-def test_the_main_table_is_one_command_and_its_baselines_are_those_of_cite_citeeval(meta, bench_files, tmp_path):
+def test_the_main_table_of_citeeval_is_one_command(meta, bench_files, tmp_path):
     statements, people = bench_files
-    read, asking, replies = read_human_set([statements], human=people), Asking(model="t"), tmp_path / "judge.jsonl"
+    read, replies = read_human_set([statements], human=people), tmp_path / "judge.jsonl"
     answers, splits = [own.answer for own in read.answers], list(read.splits.values())
-    kept, names = recording(choose, replies), ("lqac", "attrscore")
-    evaluate(answers, splits, kept, asking, PAPER, names)
-    asked = {"files": (statements,), "human": people, "replay": replies}
+    results = evaluate(answers, splits, recording(ask, replies), Asking(model="t"), baselines=("lqac", "attrscore"))
+    others = [1, 0.25, 0, 0.5, 0, 0.75, 0.5]
+    places = [(own.answer.id, one) for own in read.answers for one in own.statements]
+    scores = [
+        {"answer": name, "start": one.start, "end": one.end, "value": value}
+        for (name, one), value in zip(places, others, strict=True)
+    ]
+    (tmp_path / "others.jsonl").write_text("".join(json.dumps(one) + "\n" for one in scores))
+    asked = {"files": (statements,), "human": people, "scores": (tmp_path / "others.jsonl",), "replay": replies}
     found = meta(**asked, pipelines=("autoais", "attrscore", "lqac", "citeeval"))
     records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
-    measures = {name.split(":")[0] for _, name, _ in records}
-    assert measures == {"autoais", "attrscore", "lqac", "citeeval"}
-    assert {(scenario, level) for scenario, _, level in records} == {
-        (scenario, level) for scenario in SCENARIOS for level in ("statements", "responses")
-    }
-    # LQAC: recall full, partial, 1 for the uncited one that needs none; full, 1; none, partial.
+    assert {name.split(":")[0] for _, name, _ in records} == {"autoais", "attrscore", "lqac", "citeeval", "scores"}
+    for scenario in SCENARIOS:
+        for measure in ("auto", "rating", "edits"):
+            own = agreement(results, read.people, measure, scenario, resampling=Resampling(0))
+            record = records[scenario, f"citeeval:{measure}", "statements"]
+            assert record["pearson"] == own.statements["pearson"].value
+            assert records[scenario, f"citeeval:{measure}", "responses"]["kendall"] == own.responses["kendall"].value
+    # Rating, full: stars to quarters; the uncited lack a citation: 0. People: two of three have to rate; r1's third
+    # takes its response's (0.75 + 0.25) / 2.
+    rating = [0.75, 0.25, 0, 1, 0, 0, 0.5]
     theirs = [0.75, 0.25, 0.5, 1, 0.25 / 3, 0.25 / 3, 1.75 / 3]
-    expected = stats.pearsonr([1, 0.5, 1, 1, 1, 0, 0.5], theirs)[0]
-    assert records["full", "lqac:recall", "statements"]["pearson"] == pytest.approx(expected, abs=1e-12)
-    # AttrScore: 1, 0, and 0 for the uncited one; [1, 1] and 0; 0, 0. Relaxed: an Extrapolatory counts one half.
-    for mode, ours in (("strict", [1, 0, 0, 1, 0, 0, 0]), ("relaxed", [1, 0.5, 0, 1, 0, 0, 0.5])):
-        expected = stats.pearsonr(ours, theirs)[0]
-        assert records["full", f"attrscore:{mode}", "statements"]["pearson"] == pytest.approx(expected, abs=1e-12)
-    # Cited: only people's side is masked (r2.2 takes r2's 1), and a baseline's response keeps all of its statements.
-    masked = [0.5, 1, 1 / 3]
+    by_hand = {
+        "citeeval:rating": rating,
+        "lqac:recall": [1, 0.5, 1, 1, 1, 0, 0.5],  # full, partial, 1 for the uncited that needs none; full, 1; none ...
+        "attrscore:strict": [1, 0, 0, 1, 0, 0, 0],  # the uncited are 0
+        "attrscore:relaxed": [1, 0.5, 0, 1, 0, 0, 0.5],  # an Extrapolatory counts one half
+    }
+    for measure, ours in by_hand.items():
+        for key, of in (("pearson", stats.pearsonr), ("spearman", stats.spearmanr)):
+            expected = pytest.approx(of(ours, theirs)[0], abs=1e-12)
+            assert records["full", measure, "statements"][key] == expected, measure
+    # Not by that procedure, people's statement without a rating is left out.
+    assert list(golds(found, "statements").values()) == pytest.approx([*theirs[:2], *theirs[3:]])
+    assert list(values(found, "statements", "citeeval:rating").values()) == [*rating[:2], *rating[3:]]
+    # AutoAIS is 0 without a citation, and its statements are the published ones.
+    assert values(found, "statements", "autoais:recall:overlap")["r2#2"] == 0
+    # Cited: people's rating of r2.2 is masked and takes r2's, which is 1. Values other than CiteEval's stay, and a
+    # baseline's response keeps all of its statements.
+    expected = stats.pearsonr(others, [*theirs[:4], 1, *theirs[5:]])[0]
+    assert records["cited", "scores:others", "statements"]["pearson"] == pytest.approx(expected, abs=1e-12)
     assert values(found, "responses", "attrscore:relaxed") == pytest.approx({"r1": 0.5, "r2": 0.5, "r3": 0.25})
-    expected = stats.pearsonr([0.5, 0.5, 0.25], masked)[0]
+    expected = stats.pearsonr([0.5, 0.5, 0.25], [0.5, 1, 1 / 3])[0]
     assert records["cited", "attrscore:relaxed", "responses"]["pearson"] == pytest.approx(expected, abs=1e-12)
-    assert values(found, "responses", "attrscore:strict") == pytest.approx({"r1": 1 / 3, "r2": 0.5, "r3": 0.0})
+    alpha = {one["what"]: one["alpha"] for one in sheet(found, "annotators", "").records}
+    assert len(alpha) == 5
+    # Two of three say "retrieval" of every statement, so that 4 of its 6 ordered pairs are unlike: over 7 statements
+    # D_o = 7 x (4 / 2) / 21 = 2/3. Of the 21 values 14 are one and 7 the other: D_e = 2 x 14 x 7 / (21 x 20) = 7/15.
+    assert alpha["contexts, nominal"] == pytest.approx(1 - (2 / 3) / (7 / 15), abs=1e-12)
+    # Three responses of one system to three queries: 3 + 2 + 2 statements, five of them cited, with six citations; r1's
+    # third has no rating. Means: 0.75, 0.25; 1, 0.25 / 3; 0.25 / 3, 1.75 / 3.
+    (held,) = sheet(found, "citebench-statistics", "").records
+    numbers = [held[name] for name in ("queries", "responses", "statements", "cited", "citations", "rated")]
+    assert (numbers, held["rating"]) == ([3, 3, 7, 5, 6, 6], pytest.approx((2 + 2.25 / 3) / 6))
+    contexts = sheet(found, "citebench-contexts", "").records
+    f1 = {(one["binary"], one["forced"], one["class"]): one["f1"] for one in contexts}
+    assert {f1[binary, forced, "retrieval"] for binary in (True, False) for forced in (True, False)} == {1.0}
+    assert (f1[True, True, "other"], f1[True, True, "macro"]) == (None, 1.0)
+    matrix = {(one["people"], one["judge"]): one["count"] for one in sheet(found, "citebench-confusion", "").records}
+    assert (matrix["retrieval", "retrieval"], sum(matrix.values())) == (7, 7)
     alone = meta(**asked, pipelines=("lqac",), nli=())
     assert values(alone, "statements", "lqac:f1") == values(found, "statements", "lqac:f1")
 

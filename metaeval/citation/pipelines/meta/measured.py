@@ -10,7 +10,7 @@ import numpy as np
 
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged_claim
 from metaeval.citation.citeeval.baselines import response_means
-from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated, cells
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated
 from metaeval.citation.citeeval.options_and_values import CitedScenario, Units, in_scenario
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import Answer
@@ -23,6 +23,7 @@ from metaeval.citation.scifi.data_model import AnswerFacts, FactLine, ScifiOptio
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
 from metaeval.report.result import Ledger
+from metaeval.stats.arrays import Bools, Floats
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -89,12 +90,17 @@ def claim_values(
     recalls = of(claims_of(lines), "recall", unjudged_claim)
     precisions = of(lines, "precision", lambda line: line.state == "unjudged" and line.precision is None)
     sentences = [recalls, precisions.reindex(recalls.index)]
-    wholes = [share_values(answers, shares, soft) for shares in (recall, precision)]
+    wholes = [share_values(answers, shares) for shares in (recall, precision)]
     both = zip([*sentences, harmonic(*sentences)], [*wholes, harmonic(*wholes)], strict=True)
-    return {
-        name: Values(of_sentences.reset_index(), of_answers)
-        for name, (of_sentences, of_answers) in zip(("recall", "precision", "f1"), both, strict=True)
-    }
+    # A missing verdict can be left out of either share, and not be counted as open (precision by citation groups).
+    in_part = np.array([any(each.open and each.total for each in pair) for pair in zip(recall, precision, strict=True)])
+    found = {}
+    for name, (of_sentences, of_answers) in zip(("recall", "precision", "f1"), both, strict=True):
+        of_answers.loc[in_part & of_answers["value"].notna(), "reason"] = ABSENT
+        if soft:
+            of_answers.loc[of_answers["reason"].notna(), ["worst", "best"]] = np.nan
+        found[name] = Values(of_sentences.reset_index(), of_answers)
+    return found
 
 
 def _pooled(places: Sequence[Place], values: Sequence[float | None], reasons: Sequence[str | None]) -> DataFrame:
@@ -103,12 +109,12 @@ def _pooled(places: Sequence[Place], values: Sequence[float | None], reasons: Se
     return means(units(rows, SENTENCES), SENTENCES[:3])
 
 
-def share_values(answers: Sequence[Answer], shares: Sequence[AnswerShare], soft: bool = False) -> DataFrame:
-    """Return the values of answers from their shares; without bounds for a `soft` share that lacks a verdict."""
-    rows = []
-    for answer, share in zip(answers, shares, strict=True):
-        ends = (None, None) if soft and share.open else (share.filled(False).value, share.filled(True).value)
-        rows.append((answer.id, share.value, *ends, ABSENT if share.open else None))
+def share_values(answers: Sequence[Answer], shares: Sequence[AnswerShare]) -> DataFrame:
+    """Return the values of answers from their shares, with each missing verdict as a miss, and as a hit."""
+    rows = [
+        (answer.id, share.value, *(share.filled(hit).value for hit in (False, True)), ABSENT if share.open else None)
+        for answer, share in zip(answers, shares, strict=True)
+    ]
     return units(rows, ANSWERS).set_index("answer")
 
 
@@ -126,33 +132,65 @@ def harmonic(recall: DataFrame, precision: DataFrame) -> DataFrame:
 
     found = recall.assign(**{name: f1(recall[name], precision[name]) for name in recall.columns.drop("reason")})
     missing = [each["reason"].where(each["value"].isna()) for each in (recall, precision)]
-    in_part = recall["reason"].fillna(precision["reason"]).where(found["value"].notna())
-    return found.assign(reason=missing[0].fillna(missing[1]).fillna(in_part))
+    return found.assign(reason=missing[0].fillna(missing[1]))
+
+
+def statement_values(
+    answers: Sequence[Answer],
+    splits: Sequence[Split],
+    of_statements: tuple[Floats, Bools],
+    of_answers: tuple[Units, Bools],
+    reasons: Sequence[str] = (),
+) -> Values:
+    """Return the values of CiteEval's statements, and those of the answers.
+
+    of_statements, of_answers: values, and whether a verdict is missing. reasons: of each answer, why the verdicts on
+    its statements are missing (default: `ABSENT`).
+    """
+    places = [(number, at) for number, split in enumerate(splits) for at in split.statements]
+    sentences = [
+        (answers[number].id, at.start, at.end, value, (reasons[number] if reasons else ABSENT) if missing else None)
+        for (number, at), value, missing in zip(places, *of_statements, strict=True)
+    ]
+    wholes, lacking = of_answers
+    rows = zip([each.id for each in answers], *wholes, [ABSENT if each else None for each in lacking], strict=True)
+    return Values(units(sentences, SENTENCES), units([*rows], ANSWERS).set_index("answer"))
 
 
 def baseline_values(
     answers: Sequence[Answer], splits: Sequence[Split], values: Mapping[str, Units]
 ) -> dict[str, Values]:
-    """Return a baseline's values by measure, from its values of CiteEval's statements.
+    """Return a baseline's values by measure; a response's is the mean over all its statements.
 
-    A response's value is the mean over all its statements; without a statement it has none.
+    values: of all statements, by measure. A value between its ends is missing.
     """
-    places = [(answer.id, at) for answer, split in zip(answers, splits, strict=True) for at in split.statements]
     response = np.repeat(np.arange(len(splits)), [len(split.statements) for split in splits])
+
+    def known(each: Units) -> Units:
+        return each._replace(value=np.where(each.worst == each.best, each.worst, np.nan))
+
     found = {}
-    for measure, statements in values.items():
-        wholes = response_means(statements, np.ones(len(response), dtype=np.bool_), response, len(splits))
-        ends = [(cells(units.worst), cells(units.best)) for units in (statements, wholes)]
-        sentences = [
-            (name, at.start, at.end, *((worst, None) if worst == best else (None, ABSENT)))
-            for (name, at), worst, best in zip(places, *ends[0], strict=True)
-        ]
-        rows = [
-            (answer.id, *((worst, worst, best, None) if worst == best else (None, worst, best, ABSENT)))
-            for answer, worst, best in zip(answers, *ends[1], strict=True)
-            if worst is not None
-        ]
-        found[measure] = Values(units(sentences, SENTENCES), units(rows, ANSWERS).set_index("answer"))
+    for measure, each in values.items():
+        wholes = known(response_means(each, np.ones(response.size, dtype=np.bool_), response, len(splits)))
+        of_statements = known(each).value, each.worst < each.best
+        found[measure] = statement_values(answers, splits, of_statements, (wholes, wholes.worst < wholes.best))
+    return found
+
+
+def citeeval_values(rated: Rated, scenario: CitedScenario) -> dict[str, Values]:
+    """Return CiteEval-Auto, its rating and its edit distance in a scenario, by measure.
+
+    A judge that makes no edits has the rating alone.
+    """
+    # A statement that a reply skips has no judgement of its own, though the reply was read.
+    read = ("read", "in part", "not asked")
+    reasons = ["unparsed" if judged.editing in read else judged.editing for judged in rated.judged]
+    found: dict[str, Values] = {}
+    for measure in (each for each in _JUDGED if each in rated.values):
+        kept = in_scenario(rated.values[measure], rated.cited, scenario)
+        whole, _, missing = rated.whole(measure, scenario)
+        how = (kept.value, kept.missing), (whole, missing > 0), reasons
+        found[measure] = statement_values(rated.responses, rated.splits, *how)
     return found
 
 
@@ -169,31 +207,6 @@ def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options
     found = _pooled(places, [*[None] * len(lost), *(line.value for line in lines)], reasons)
     shares = share_values([each.answer for each in facts], entailments(facts, lines, options))
     return Values(found.reset_index(), shares)
-
-
-def citeeval_values(rated: Rated, scenario: CitedScenario) -> dict[str, Values]:
-    """Return CiteEval-Auto, its rating and its edit distance in a scenario, by measure.
-
-    A judge that makes no edits has the rating alone.
-    """
-    places = [
-        # A statement that a reply skips has no judgement of its own, though the reply was read.
-        (answer.id, at.start, at.end, "unparsed" if editing in ("read", "in part", "not asked") else editing)
-        for answer, split, editing in zip(
-            rated.responses, rated.splits, (judged.editing for judged in rated.judged), strict=True
-        )
-        for at in split.statements
-    ]
-    found: dict[str, Values] = {}
-    for measure in (each for each in _JUDGED if each in rated.values):
-        statements = in_scenario(rated.values[measure], rated.cited, scenario)
-        columns = zip(places, cells(statements.value), statements.missing.tolist(), strict=True)
-        sentences = [(*place, value, reason if gone else None) for (*place, reason), value, gone in columns]
-        whole, _, missing = rated.whole(measure, scenario)
-        lost = [ABSENT if times else None for times in missing.tolist()]
-        answers = zip((answer.id for answer in rated.responses), *map(cells, whole), lost, strict=True)
-        found[measure] = Values(units(sentences, SENTENCES), units([*answers], ANSWERS).set_index("answer"))
-    return found
 
 
 def measures_of_files(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measurement]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,50 +25,74 @@ from metaeval.runs.evaluation import resampling_of
 from metaeval.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from metaeval.citation.pipelines.meta.run import Compared
+    from metaeval.citation.pipelines.meta.run import Comparison
 
-Rows = Iterator[dict[str, Any]]
+Rows = Iterable[Mapping[str, Any]]
 
 _JUDGED: Mapping[str, CiteEvalMeasure] = {
     "citeeval:auto": "auto",
     "citeeval:rating": "rating",
     "citeeval:edits": "edits",
 }
-_CORRELATIONS = ("pearson", "spearman", "kendall")
 _COUNTS = ("valued", "no_value", "missing", "valued_in_part", "sentences_outside_statements")
 _MEANS = ("mean", "mean_least", "mean_most")
-_READINGS = {
-    "responses/systems": "means; tau: Kendall's tau-b of a measure's means with people's of the same responses; its "
-    "interval is of percentiles, since rankings change in steps, and no p-value is made of few systems",
-    "responses/could-be": "with every missing verdict against the measure, or for it; a sentence whose facts are "
-    "missing is taken to state one",
-    "measures": "no value: the pipeline gives such a row none; missing: a verdict is; valued in part: the value of the "
-    "answer leaves out missing verdicts; outside: sentences of a pipeline that share no character with a statement; "
-    "mean: with its range over the ways in which missing verdicts may fall",
-    "citebench-statistics": "cited, rated: statements with a citation, with a rating; rating: its mean over statements",
-    "citebench": "as CiteEval publishes: the statements of all responses together; one without a value takes its "
-    "response's, on each side by itself; a response is the mean over its statements, 1 without any; cited: the values "
-    "of statements without citations are masked, people's and CiteEval's own (those of other measures stay), and a "
-    "response that this leaves without a value is 0; left out: responses with a value that a judge left missing, and "
-    "the statements that would take it",
-    "citebench-contexts": "binary: retrieval or not; forced: cited statements count as retrieval (both as published); "
-    "a statement has the context that more than half of the annotators give; macro: the mean F1 over the contexts that "
-    "people or the judge use",
+_RULES = """a statement without a value, and a response without any, is left out, or filled on each side by itself
+(settings: gaps); a response's value is the pipeline's own; in the scenario cited, statements without citations have no
+rating, and CiteEval gives them no value; correlations leave out rows without a value, and their bounds (§) give values
+to all of these: where a verdict is missing, and where the pipeline gives none"""
+
+
+# Title, template of the titles of blocks with fields in braces, and reading, by name.
+_SHEETS = {
+    "within-systems": ("Agreement with people within each system", "{system}, {of} rows", ""),
+    "systems": (
+        "Systems as people and as measures rate them",
+        "",
+        "means; tau: Kendall's tau-b of a measure's means with people's of the same responses; its interval is of "
+        "percentiles, since rankings change in steps, and no p-value is made of few systems",
+    ),
+    "could-be": (
+        "Responses that lack a verdict, and what their value could be",
+        "{measure}",
+        "with every missing verdict against the measure, or for it; a sentence whose facts are missing states one",
+    ),
+    "citebench-statistics": ("What the benchmark holds", "", "cited, rated: statements; rating: their mean"),
+    "citebench": (
+        "Agreement with people, by CiteEval's procedure",
+        "scenario {scenario}, {level}",
+        "as CiteEval publishes: the statements of all responses together; one without a value takes its response's, on "
+        "each side by itself; a response is the mean over its statements, 1 without any; cited: the values of "
+        "statements without citations are masked, people's and CiteEval's own (those of other measures stay), and a "
+        "response that this leaves without a value is 0; left out: responses with a value that a judge left missing, "
+        "and the statements that would take it",
+    ),
+    "citebench-contexts": (
+        "What a statement rests on: F1 by context",
+        "binary {binary}, forced {forced}",
+        "binary: retrieval or not; forced: cited statements count as retrieval (both as published); people's context "
+        "is that of more than half of the annotators; macro: the mean F1 over the contexts that occur",
+    ),
+    "citebench-confusion": ("What a statement rests on", "people: {people}", ""),
+    "annotators": ("Agreement between annotators (Krippendorff's alpha)", "", ""),
+    "measures": (
+        "What the pipelines give a value to",
+        "{of} rated {level}",
+        "no value: the pipeline gives such a row none; missing: a verdict is; valued in part: the value of the answer "
+        "leaves out missing verdicts; outside: sentences of a pipeline that share no character with a statement; mean: "
+        "with its range over the ways in which missing verdicts may fall",
+    ),
 }
 
 
-def meta_sheets(meta: Compared) -> list[Table]:
+def meta_sheets(meta: Comparison) -> list[Table]:
     """Return every table, in reading order; a name with a slash puts it in a folder."""
-    around, human, tables = _provenance(meta), meta.human, list[Table]()
-
-    def add(name: str, title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str], block: str = "") -> None:
-        """Add a table with a line for each of `rows`, unless there is none.
-
-        columns: fields that are printed, the first of them the line's name. block: template of the title of a line's
-        block, with fields in braces.
-        """
-        lines, (stub, *keys) = TableLines(), columns
+    around, tables = _provenance(meta), []
+    for name, rows in _all_rows(meta):
+        (title, block, reading), lines = _SHEETS[name.rpartition("/")[2]], TableLines()
         for row in rows:
+            # The first field that is in no title names the line.
+            in_title = {field for _, field, *_ in Formatter().parse(block)}
+            stub, *keys = (key for key in row if key not in in_title and not key.endswith(("_low", "_high")))
             cells = [
                 f"{row[key]:,}"
                 if isinstance(row[key], int)
@@ -75,62 +100,50 @@ def meta_sheets(meta: Compared) -> list[Table]:
                 for key in keys
             ]
             lines.add(block.format_map(row), str(row[stub]), cells, row)
-        notes = [Note("reading", _READINGS.get(name, ""))]
         if lines.records:
-            tables.append(around.lines(name, title, [key.replace("_", " ") for key in columns], lines, notes))
-
-    for level in meta.levels:
-        if len(level.systems) > 1:  # a single system has no ranking
-            title, block = f"Agreement with people within each system, over {level.unit}", "{system}, {of} rows"
-            add(f"{level.unit}/within-systems", title, _within(meta, level), ("measure", *_CORRELATIONS), block)
-        if len(level.systems) > 1 and level.unit == "responses":
-            columns = ("measure", *level.systems, "tau")
-            add("responses/systems", "Systems as people and as measures rate them", _systems(meta, level), columns)
-    title = "Responses that lack a verdict, and what their value could be"
-    add("responses/could-be", title, _open(meta), ("answer", "value", "least", "most"), "{measure}")
-    if human.people:
-        columns = ("system", "queries", "responses", "statements", "cited", "citations", "rated", "rating")
-        add("citebench-statistics", "What the benchmark holds", bench_statistics(human), columns)
-        columns, block = ("measure", *_CORRELATIONS, "rows", "left_out"), "scenario {scenario}, {level}"
-        add("citebench", "Agreement with people, by CiteEval's procedure", _agreements(meta), columns, block)
-        if meta.rated:
-            columns, block = ("class", "precision", "recall", "f1", "statements"), "binary {binary}, forced {forced}"
-            add("citebench-contexts", "What a statement rests on: F1 by context", _contexts(meta), columns, block)
-            columns = ("judge", "count")
-            add("citebench-confusion", "What a statement rests on", _confusion(meta), columns, "people: {people}")
-    alphas = [
-        {"what": name, **alpha.record("alpha"), "units": number}
-        for name, (alpha, number) in agreement.alphas(human, resampling_of(meta.config)).items()
-    ]
-    add("annotators", "Agreement between annotators (Krippendorff's alpha)", alphas, ("what", "alpha", "units"))
-    block = "{of} rated {level}"
-    add("measures", "What the pipelines give a value to", _measures(meta), ("measure", *_COUNTS, *_MEANS), block)
+            headings = [key.replace("_", " ") for key in (stub, *keys)]
+            tables.append(around.lines(name, title, headings, lines, [Note("reading", reading)]))
     return tables
 
 
-def _provenance(meta: Compared) -> provenance.Provenance:
-    """Return what all tables share: data, rules, notes, and a signature for each measure."""
-    human, options = meta.human, meta.options
+def _all_rows(meta: Comparison) -> Iterator[tuple[str, Rows]]:
+    """Yield the name of each table, and its records."""
+    for level in meta.levels:
+        if len(level.systems) > 1:  # a single system has no ranking
+            yield f"{level.unit}/within-systems", _within(meta, level)
+            if level.unit == "responses":
+                yield "responses/systems", _systems(meta, level)
+    yield "responses/could-be", _open(meta)
+    if meta.human.people:
+        yield "citebench-statistics", bench_statistics(meta.human)
+        yield "citebench", _agreements(meta)
+        if meta.rated:
+            contexts = agreement.contexts_of(meta.rated, meta.human.people)
+            yield "citebench-contexts", _contexts(contexts)
+            classes, counts, _ = agreement.context_counts(contexts, forced=False, binary=False)
+            cells = np.ndenumerate(counts)
+            yield (
+                "citebench-confusion",
+                ({"people": classes[a], "judge": classes[b], "count": int(number)} for (a, b), number in cells),
+            )
+    alphas = agreement.alphas(meta.human, resampling_of(meta.config)).items()
+    yield "annotators", ({"what": name, **alpha.record("alpha"), "units": n} for name, (alpha, n) in alphas)
+    yield "measures", _measures(meta)
+
+
+def _provenance(meta: Comparison) -> provenance.Provenance:
+    """Return what all tables share: data, settings, notes, and a signature for each measure."""
+    human = meta.human
     ratings = [[[each.start, each.end, *each.ratings] for each in rated.statements] for rated in human.answers]
-    answers = [rated.answer for rated in human.answers]
-    data = provenance.data_of(meta.name, "people", answers, sum(map(len, ratings)), citations=0)
+    data = provenance.data_of(meta.name, "people", meta.answers, sum(map(len, ratings)), citations=0)
     data = data.model_copy(update={"fingerprint": sha256_json([data.fingerprint, ratings])})
     rated = sum(rating is not None for answer in human.answers for rating in answer.ratings)
-    held = f"{count(len(answers), 'answer')}, {count(data.groups, 'group')}; {count(rated, 'rated statement')} of "
+    held = f"{count(len(meta.answers), 'answer')}, {count(data.groups, 'group')}; {count(rated, 'rated statement')} of "
     held += f"{data.statements:,}; {count(human.annotators, 'annotator')} each"
     if human.annotators < 2:
         held += ", so that no agreement between annotators is known"
     left_out = [f"{plain(name)} {number:,}" for name, number in human.dropped.items()]
     left_out += [f"{unit}: {plain(why)}" for unit, why in meta.left_out]
-    rules = "a statement without a value "
-    rules += "is left out" if options.gaps == "left out" else "takes its response's, on each side by itself"
-    rules += (
-        f"; a response without any {'has 1' if options.gaps == 'full marks' else 'is left out'}; a response's value "
-    )
-    rules += "is the pipeline's own; correlations leave out rows without a value, and their bounds (§) give values to "
-    rules += "all of these: where a verdict is missing, and where the pipeline gives none"
-    if options.scenario == "cited":
-        rules += "; scenario cited: statements without citations have no rating, and CiteEval gives them no value"
     backends = [replace(each, name=f"{each.name}, {use}" if use else each.name) for use, each in meta.backends]
     return provenance.Provenance(
         data=data,
@@ -142,7 +155,8 @@ def _provenance(meta: Compared) -> provenance.Provenance:
         after=(
             Note("data", held),
             Note("left out", ", ".join(left_out)),
-            Note("rules", rules),
+            Note("settings", provenance.settings_text(meta.config.dataset_options)),
+            Note("rules", " ".join(_RULES.split())),
             provenance.verdicts(backends, "scores as they are", "supported from {} on ({})"),
             provenance.truncation(backends),
             provenance.uncertainty(meta.config.interval),
@@ -150,7 +164,7 @@ def _provenance(meta: Compared) -> provenance.Provenance:
     )
 
 
-def _measures(meta: Compared) -> Rows:
+def _measures(meta: Comparison) -> Rows:
     """Yield the numbers of rated statements and responses with a value of a measure, or without by reason."""
     for level in meta.levels:
         for name, found in level.values.items():
@@ -162,7 +176,7 @@ def _measures(meta: Compared) -> Rows:
             yield {"level": level.unit, "measure": name, "of": len(found), **counts, **means}
 
 
-def _open(meta: Compared) -> Rows:
+def _open(meta: Comparison) -> Rows:
     """Yield the responses whose value lacks a verdict, with its bounds."""
     for level in meta.levels:
         for name, found in level.values.items() if level.unit == "responses" else ():
@@ -172,7 +186,7 @@ def _open(meta: Compared) -> Rows:
                     yield {"answer": row.id, "measure": name, **{key: known(end) for key, end in ends.items()}}
 
 
-def _within(meta: Compared, level: Level) -> Rows:
+def _within(meta: Comparison, level: Level) -> Rows:
     """Yield the correlations with people within each system."""
     for system, measure, rows, of, found in agreement.within_systems(level, resampling_of(meta.config)):
         yield {"system": system, "measure": measure, "rows": rows, "of": of, **_records(found)}
@@ -182,28 +196,26 @@ def _records(correlations: Mapping[Any, Estimate]) -> dict[str, float | None]:
     return {key: value for name, each in correlations.items() for key, value in each.record(name).items()}
 
 
-def _systems(meta: Compared, level: Level) -> Rows:
+def _systems(meta: Comparison, level: Level) -> Rows:
     """Yield the systems' mean ratings and mean values, and the agreement of their rankings."""
     people, measures = agreement.over_systems(level, resampling_of(meta.config))
     for name, (means, tau) in {"people": (people, Estimate(None)), **measures}.items():
         yield {"measure": name, **dict(zip(level.systems, means, strict=True)), **tau.record("tau")}
 
 
-def _agreements(meta: Compared) -> Rows:
+def _agreements(meta: Comparison) -> Rows:
     """Yield the agreement with people by CiteEval's procedure."""
-    human, answers = meta.human, [rated.answer for rated in meta.human.answers]
-    cited = [[bool(each.citations) for each in human.splits[answer.id].statements] for answer in answers]
-    starts = np.cumsum([len(each.statements) for each in human.answers])[:-1]
+    human, answers = meta.human, meta.answers
+    splits = [human.splits[answer.id] for answer in answers]
+    cited = np.array([bool(each.citations) for split in splits for each in split.statements], dtype=np.bool_)
     for scenario, measurement in product(SCENARIOS, meta.measured):
-        how = human.people, scenario, resampling_of(meta.config)
-        if measurement.name in _JUDGED and meta.rated is not None:
-            people, *how_judged = how
-            agreed = agreement.agreement(meta.rated, people, _JUDGED[measurement.name], *how_judged)
+        drawn = resampling_of(meta.config)
+        if measurement.name in _JUDGED and meta.rated:
+            agreed = agreement.agreement(meta.rated, human.people, _JUDGED[measurement.name], scenario, drawn)
         elif measurement.name in meta.aligned:
             found = meta.aligned[measurement.name][0]
-            values = [[*map(known, part)] for part in np.split(found["value"].to_numpy(), starts)]
-            missing = [part.tolist() for part in np.split(found["reason"].notna().to_numpy(), starts)]
-            agreed = agreement.agreement_of(answers, values, missing, cited, *how)
+            columns = found["value"].to_numpy(), found["reason"].notna().to_numpy()
+            agreed = agreement.agreement_of(answers, *columns, cited, human.people, scenario, drawn)
         else:
             continue
         for unit, correlations, rows, left_out in (
@@ -214,23 +226,15 @@ def _agreements(meta: Compared) -> Rows:
             yield {**row, "rows": rows, "left_out": left_out}
 
 
-def _contexts(meta: Compared) -> Rows:
+def _contexts(contexts: Sequence[agreement.Contexts]) -> Rows:
     """Yield F1 of each context, of the two classes that are published and of all four."""
-    contexts = agreement.contexts_of(meta.rated, meta.human.people) if meta.rated is not None else []
     for binary, forced in product((True, False), (True, False)):
         classes, counts, left_out = agreement.context_counts(contexts, forced, binary)
-        shared = {"binary": binary, "forced": forced, "left_out": left_out}
+        shared = {"binary": binary, "forced": forced}
         scores = agreement.class_scores(counts)
         for number, name in enumerate(classes):
             values = {key: known(column[number]) for key, column in scores.items()}
-            yield {**shared, "class": name, **values, "statements": int(counts[number].sum())}
+            of = {"statements": int(counts[number].sum()), "left_out": left_out}
+            yield {**shared, "class": name, **values, **of}
         macro = {"class": "macro", "precision": None, "recall": None, "f1": known(agreement.macro_f1(counts))}
-        yield {**shared, **macro, "statements": int(counts.sum())}
-
-
-def _confusion(meta: Compared) -> Rows:
-    """Yield the cells of the confusion matrix of the four contexts."""
-    contexts = agreement.contexts_of(meta.rated, meta.human.people) if meta.rated is not None else []
-    classes, counts, _ = agreement.context_counts(contexts, forced=False, binary=False)
-    for (gold, label), number in np.ndenumerate(counts):
-        yield {"people": classes[gold], "judge": classes[label], "count": int(number)}
+        yield {**shared, **macro, "statements": int(counts.sum()), "left_out": left_out}
