@@ -23,7 +23,7 @@ from metaeval.citation.scifi.data_model import AnswerFacts, FactLine, ScifiOptio
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
 from metaeval.report.result import Ledger
-from metaeval.stats.arrays import Bools, Floats
+from metaeval.stats.arrays import Bools
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -135,26 +135,21 @@ def harmonic(recall: DataFrame, precision: DataFrame) -> DataFrame:
     return found.assign(reason=missing[0].fillna(missing[1]))
 
 
-def statement_values(
-    answers: Sequence[Answer],
-    splits: Sequence[Split],
-    of_statements: tuple[Floats, Bools],
-    of_answers: tuple[Units, Bools],
-    reasons: Sequence[str] = (),
-) -> Values:
-    """Return the values of CiteEval's statements, and those of the answers.
+def places_of(answers: Sequence[Answer], splits: Sequence[Split]) -> tuple[DataFrame, DataFrame]:
+    """Return frames of the places of CiteEval's statements, and of the answers, without values."""
+    from pandas import DataFrame, Index
 
-    of_statements, of_answers: values, and whether a verdict is missing. reasons: of each answer, why the verdicts on
-    its statements are missing (default: `ABSENT`).
-    """
-    places = [(number, at) for number, split in enumerate(splits) for at in split.statements]
-    sentences = [
-        (answers[number].id, at.start, at.end, value, (reasons[number] if reasons else ABSENT) if missing else None)
-        for (number, at), value, missing in zip(places, *of_statements, strict=True)
-    ]
-    wholes, lacking = of_answers
-    rows = zip([each.id for each in answers], *wholes, [ABSENT if each else None for each in lacking], strict=True)
-    return Values(units(sentences, SENTENCES), units([*rows], ANSWERS).set_index("answer"))
+    pairs = zip(answers, splits, strict=True)
+    rows = [(answer.id, at.start, at.end) for answer, split in pairs for at in split.statements]
+    ids = Index([answer.id for answer in answers], name="answer")
+    return DataFrame(rows, columns=list(SENTENCES[:3])), DataFrame(index=ids)
+
+
+def placed(places: DataFrame, of: Units, missing: Bools, reasons: Sequence[str] | str = ABSENT) -> DataFrame:
+    """Return the units at these places, with the reason of each whose verdict is missing."""
+    from pandas import Series
+
+    return places.assign(**of._asdict(), reason=Series(reasons, range(len(places)), object).where(missing).to_numpy())
 
 
 def baseline_values(
@@ -165,15 +160,12 @@ def baseline_values(
     values: of all statements, by measure. A value between its ends is missing.
     """
     response = np.repeat(np.arange(len(splits)), [len(split.statements) for split in splits])
-
-    def known(each: Units) -> Units:
-        return each._replace(value=np.where(each.worst == each.best, each.worst, np.nan))
-
     found = {}
     for measure, each in values.items():
-        wholes = known(response_means(each, np.ones(response.size, dtype=np.bool_), response, len(splits)))
-        of_statements = known(each).value, each.worst < each.best
-        found[measure] = statement_values(answers, splits, of_statements, (wholes, wholes.worst < wholes.best))
+        wholes = response_means(each, np.ones(response.size, dtype=np.bool_), response, len(splits))
+        known = [of._replace(value=np.where(of.worst == of.best, of.worst, np.nan)) for of in (each, wholes)]
+        frames = zip(places_of(answers, splits), known, strict=True)
+        found[measure] = Values(*(placed(places, of, of.worst < of.best) for places, of in frames))
     return found
 
 
@@ -184,13 +176,14 @@ def citeeval_values(rated: Rated, scenario: CitedScenario) -> dict[str, Values]:
     """
     # A statement that a reply skips has no judgement of its own, though the reply was read.
     read = ("read", "in part", "not asked")
-    reasons = ["unparsed" if judged.editing in read else judged.editing for judged in rated.judged]
+    said = np.array(["unparsed" if judged.editing in read else judged.editing for judged in rated.judged])
+    statements, answers = places_of(rated.responses, rated.splits)
     found: dict[str, Values] = {}
     for measure in (each for each in _JUDGED if each in rated.values):
         kept = in_scenario(rated.values[measure], rated.cited, scenario)
         whole, _, missing = rated.whole(measure, scenario)
-        how = (kept.value, kept.missing), (whole, missing > 0), reasons
-        found[measure] = statement_values(rated.responses, rated.splits, *how)
+        sentences = placed(statements, kept, kept.missing, said[rated.response].tolist())
+        found[measure] = Values(sentences, placed(answers, whole, missing > 0))
     return found
 
 
