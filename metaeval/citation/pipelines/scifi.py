@@ -262,7 +262,7 @@ def _total(shares: Sequence[AnswerShare], counted: Sequence[bool] | None, rows: 
     """Return the number of facts of the answers at `rows`; None where none of these is `counted`."""
     if counted is not None and not any(counted[row] for row in rows):
         return None
-    return sum(shares[row].total for row in rows.tolist())
+    return float(sum(shares[row].total for row in rows.tolist()))
 
 
 def _measured(
