@@ -73,8 +73,8 @@ def find_profile(
     if name not in profiles:
         raise unknown("profile", name, profiles)
     profile = profiles[name]
-    given = {"leading": leading, "uncited": uncited}
-    chosen = {key: value for key, value in given.items() if value not in (None, getattr(profile, key))}
+    choices = {"leading": leading, "uncited": uncited}
+    chosen = {key: value for key, value in choices.items() if value not in (None, getattr(profile, key))}
     changes = {**chosen, "name": "|".join([name, *(f"{key}={value}" for key, value in chosen.items())])}
     return replace(profile, **changes)  # type: ignore[arg-type]
 

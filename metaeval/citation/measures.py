@@ -99,7 +99,7 @@ def citation_shares(
     precision = sum_up(answers, values)
     if undefined_is_zero:
         both = zip(precision, recall, strict=True)
-        precision = [AnswerShare(0, 1) if not one.total + one.open and of.total + of.open else one for one, of in both]
+        precision = [AnswerShare(0, 1) if not p.total + p.open and r.total + r.open else p for p, r in both]
     return recall, precision
 
 

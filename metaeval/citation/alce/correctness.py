@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 
 from metaeval.citation.alce.citations import MAUVE_MODEL, PAPER, READER, AlceProfile, clean
+from metaeval.citation.alce.qa_model import QaReader, extractive_reader
 from metaeval.citation.citation_table import verdicts_on
 from metaeval.citation.data_model import Answer, Entails
 from metaeval.citation.marks_and_sentences import prepare
@@ -167,9 +168,6 @@ def answer_values(
     }
     return {name: column for name, column in values.items() if any(value is not None for value in column)}
 
-
-QaReader = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
-"""Maps (question, context) pairs to short answers, in order; an empty text where the context holds none."""
 
 READER_MEASURES = ("qa_em", "qa_f1", "qa_hit")
 """Exact match and token F1 with the best short answer, each the mean over an answer's sub-questions, and whether all
@@ -335,17 +333,16 @@ def text_measures(
     if {*wanted} & {*READER_MEASURES}:
         from transformers import AutoModelForQuestionAnswering
 
-        from metaeval.citation.alce.qa_model import extractive_reader
         from metaeval.scoring.backends.model_loading import load_model, load_tokenizer
 
-        found = _model(reader)
-        model: Any = load_model(AutoModelForQuestionAnswering, found, "float32", "cpu")
-        values |= reader_values(answers, extractive_reader(model, load_tokenizer(found)), profile)
-        fields["reader"] = f"{Path(reader).name}@{found.fingerprint}"
+        folder = _model(reader)
+        model: Any = load_model(AutoModelForQuestionAnswering, folder, "float32", "cpu")
+        values |= reader_values(answers, extractive_reader(model, load_tokenizer(folder)), profile)
+        fields["reader"] = f"{Path(reader).name}@{folder.fingerprint}"
     if MAUVE in wanted:
-        found = _model(mauve_model)
-        of_system = partial(answers_mauve, model=str(found.folder), profile=profile)
-        fields[MAUVE] = f"{Path(mauve_model).name}@{found.fingerprint}"
+        folder = _model(mauve_model)
+        of_system = partial(answers_mauve, model=str(folder.folder), profile=profile)
+        fields[MAUVE] = f"{Path(mauve_model).name}@{folder.fingerprint}"
     # In the order of the tables.
     kept = {key: values[key] for key in TEXT_MEASURES if key in values and (not wanted or key in wanted)}
     return kept, of_system, fields

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.citation.alce.correctness import QaReader
 from metaeval.errors import UserError
 from metaeval.stats.arrays import Bools
+
+QaReader = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
+"""Maps (question, context) pairs to short answers, in order; an empty text where the context holds none."""
 
 Float32s = NDArray[np.float32]
 

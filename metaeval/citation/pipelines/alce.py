@@ -66,7 +66,7 @@ DEFINITIONS = (
     ),
 )
 
-Measured = Mapping[str, Statistic]
+Statistics = Mapping[str, Statistic]
 
 PremiseName = Annotated[
     str,
@@ -161,14 +161,14 @@ def judge_claims(
     asks = (not wanted or CLAIM_RECALL in wanted) and any(answer.reference.get("claims") for answer in answers)
     for backend in judges:
         lines, degrees = stated.judge(backend.entails, backend.soft)
-        asked = asks and not backend.soft
-        claims = {CLAIM_RECALL: means(claim_recalls(answers, backend.entails, rules))} if asked else {}
+        decides = asks and not backend.soft
+        claims = {CLAIM_RECALL: means(claim_recalls(answers, backend.entails, rules))} if decides else {}
         counted = [
             {"claims": of.total, "claims_unjudged": of.open, "citations_unjudged": cites.open}
             for of, cites in zip(*stated.shares(degrees), strict=True)
         ]
 
-        def measure(missing: Missing, of: Sequence[CitationLine] = degrees, claims: Measured = claims) -> Measured:
+        def measure(missing: Missing, of: Sequence[CitationLine] = degrees, claims: Statistics = claims) -> Statistics:
             return {**stated.measure(of, missing), **claims}
 
         cited.add(backend, measure, lines, rows={"answers": counted})

@@ -126,11 +126,11 @@ def _run(options: TablesOptions, progress: Progress) -> Done:
         alce = judge_claims(name, by_sentence, judges, splitter, ("length",))
         around = replace(aliice.provenance(), kind="aliice", subtitle=f"{plain(name)}, profile {plain(profile.name)}")
         beside = replace(around, fields={**around.fields, "alce": by_sentence.profile.name})
-        made = [_overall(aliice, around), _beside(aliice, alce, beside)]
-        made.append(_beside(aliice, alce, beside, name if len(read) > 1 else ""))
+        tables = [_overall(aliice, around), _beside(aliice, alce, beside)]
+        tables.append(_beside(aliice, alce, beside, name if len(read) > 1 else ""))
         if people and name in labelled:
-            made.append(people_sheet(aliice, people, around))
-        sheets += [replace(table, name=f"{safe_name(name)}/{table.name}") for table in made]
+            tables.append(people_sheet(aliice, people, around))
+        sheets += [replace(table, name=f"{safe_name(name)}/{table.name}") for table in tables]
     paths = [*(path for group in files.values() for path in group), *options.human]
     return Done(config=judges.config, sheets=sheets, read=paths, value=CitedSheets(sheets))
 
@@ -231,7 +231,9 @@ def _beside(aliice: CitedTable, alce: CitedTable, around: Provenance, data: str 
                     table.records.extend(_records(system, int(rows.size), {f"{cited.pipeline}_{key}": value}))
                 else:
                     named = {"line": f"{data}: {system}" if data else system, "pipeline": cited.title}
-                    table.records.extend([{**one, **named} for one in _records(system, int(rows.size), {key: value})])
+                    table.records.extend(
+                        [{**record, **named} for record in _records(system, int(rows.size), {key: value})]
+                    )
         table.add("", system, [*cells, f"{rows.size:,}"])
     if data is None:
         name, title = "table-3", "Answers that cite within a sentence: recall and precision (%)"
