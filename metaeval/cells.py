@@ -17,8 +17,8 @@ from metaeval.parsing import MalformedError, parse_json
 
 Cells = NDArray[Any]
 """(n,) cells of a column: floats (NaN if blank), whole numbers, or Python objects (None if blank)."""
-Floats = NDArray[np.float64]
-Rows = NDArray[np.intp]
+Numbers = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 # What programs write where they have no number.
 _NO_NUMBER = frozenset("nan na n/a #n/a <na> nat null none nil".split())
@@ -37,7 +37,7 @@ def cells_of(values: Any) -> Cells:
         return np.asarray(values.to_numpy(), np.float64)
     if ways := [way for way in ("tolist", "to_list", "to_pylist") if hasattr(values, way)]:
         values = getattr(values, ways[0])()
-    cells = [
+    cells: list[Any] = [
         None
         if is_blank(cell)
         else list(cell)
@@ -50,7 +50,7 @@ def cells_of(values: Any) -> Cells:
     kinds = set(map(type, cells))
     if float in kinds and kinds <= {float, type(None)}:
         return np.array(cells, np.float64)
-    return np.array(cells, np.int64) if kinds == {int} and max(map(abs, cells)) < 2**63 else objects(cells)
+    return np.array(cells, np.int64) if kinds == {int} and all(abs(cell) < 2**63 for cell in cells) else objects(cells)
 
 
 def objects(cells: Iterable[Any]) -> Cells:
@@ -73,7 +73,7 @@ def cell_list(value: Any) -> list[Any] | None:
     if not (isinstance(value, str) and _LIST.match(value)):
         return value if isinstance(value, list) else None
     try:
-        listed: Any = parse_json(value)
+        listed: list[Any] = parse_json(value)
     except MalformedError as error:
         text = re.sub(rf"np\.str_\(({_QUOTED})\)", r"\1", value, flags=re.DOTALL).strip()
         text = array[1].strip() if (array := _ARRAY.fullmatch(text)) else text
@@ -93,13 +93,15 @@ def text_of(value: Any) -> str:
 
     An apostrophe before the beginning of a formula, with which tables are written, is taken off.
     """
-    if value is None or value != value:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, list | tuple):
-        return "\n\n".join(str(part) for part in value)
-    text = str(value).strip()
+    if not isinstance(value, str):
+        if isinstance(value, list | tuple):
+            return "\n\n".join(map(str, value))
+        value = (
+            ""
+            if value is None or value != value
+            else str(int(value) if isinstance(value, float) and value.is_integer() else value)
+        )
+    text: str = value.strip()
     return text[1:] if text[:1] == "'" and _GUARDED.match(text) else text
 
 
@@ -118,7 +120,7 @@ def number_of(cell: Any) -> Any:
         return cell
 
 
-def plain_numbers(cells: Cells) -> Floats:
+def plain_numbers(cells: Cells) -> Numbers:
     """Return the finite number in each cell (or in its text), (n,): NaN if blank, infinity for other content."""
     if cells.dtype != np.object_:
         return np.where(np.isinf(cells), math.inf, cells).astype(np.float64, copy=False)
@@ -142,14 +144,15 @@ def _number_or_infinity(cell: Any) -> float:
         return math.inf
 
 
-def distinct(cells: Cells) -> tuple[Cells, Rows]:
-    """Return the distinct cells, and the index of each cell in them, (n,); cells that are not texts stay apart."""
+def distinct(cells: Cells) -> tuple[Cells, Indices]:
+    """Return the distinct cells, and the index of each cell in them, (n,); some may be equal."""
     import pandas
 
-    if cells.dtype == np.object_ and pandas.api.types.infer_dtype(cells) != "string":
+    are_texts = cells.dtype != np.object_ or pandas.api.types.infer_dtype(cells) == "string"
+    if not are_texts or len({*cells[:1000].tolist()}) > 900:  # most are distinct, as ids are
         return cells, np.arange(len(cells))
     codes, names = pandas.factorize(cells)
-    return (names, codes) if codes.min(initial=0) >= 0 else (np.append(names.astype(np.object_), None), codes)
+    return (names, codes) if codes.min(initial=0) >= 0 else (objects([*names.tolist(), None]), codes)
 
 
 def each(of: Callable[[Any], Any], cells: Cells) -> NDArray[Any]:

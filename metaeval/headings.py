@@ -6,7 +6,7 @@ first. Headings are compared without case, accents, spaces and what stands in br
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -100,20 +100,6 @@ LABELS: Headings = {
 }
 
 
-def read_mapping(pairs: Sequence[str], roles: Iterable[str]) -> dict[str, str]:
-    """Return {role: heading} from texts ROLE=COLUMN; raises `UserError` for another text or a role not in `roles`."""
-    headings, known = {}, list(dict.fromkeys(roles))
-    for pair in pairs:
-        role, equals, heading = (part.strip() for part in pair.partition("="))
-        if not equals or not role or not heading:
-            raise UserError(f"--map {pair}: allowed: ROLE=COLUMN, for example --map level=Verdict.")
-        if role not in known:
-            listed = ", ".join(shown(name, 30) for name in known)
-            raise UserError(f"--map {pair}: unknown role.{did_you_mean(role, known)} Roles: {listed}.")
-        headings[role] = heading
-    return headings
-
-
 def read_columns(columns: object, *kinds: Headings) -> object:
     """Return {role: heading} from ROLE=COLUMN texts or a mapping.
 
@@ -123,7 +109,17 @@ def read_columns(columns: object, *kinds: Headings) -> object:
     pairs = [f"{role}={heading}" for role, heading in columns.items()] if isinstance(columns, Mapping) else columns
     if not isinstance(pairs, list | tuple) or not all(isinstance(pair, str) for pair in pairs):
         return columns
-    return read_mapping(pairs, (*ROLES, *LEVELS, "text", "level", *(role for kind in kinds for role in kind)))
+    known = list(dict.fromkeys((*ROLES, *LEVELS, "text", "level", *(role for kind in kinds for role in kind))))
+    headings = {}
+    for pair in pairs:
+        role, equals, heading = (part.strip() for part in pair.partition("="))
+        if not equals or not role or not heading:
+            raise UserError(f"--map {pair}: allowed: ROLE=COLUMN, for example --map level=Verdict.")
+        if role not in known:
+            listed = ", ".join(shown(name, 30) for name in known)
+            raise UserError(f"--map {pair}: unknown role.{did_you_mean(role, known)} Roles: {listed}.")
+        headings[role] = heading
+    return headings
 
 
 def mapped(kind: Headings, columns: Mapping[str, str]) -> dict[str, str]:

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from metaeval.cells import (
     Cells,
-    Floats,
+    Indices,
+    Numbers,
     cells_of,
     distinct,
     each,
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("metaeval")
 
-Rows = NDArray[np.intp]
 IsCell = Callable[[Any], bool]
 
 TABLES = (".csv", ".tsv", ".xlsx")
@@ -69,7 +69,7 @@ _TEXTS = frozenset({"source", "statement", "text"})
 class Row:
     """One row of a table: its cells by heading. number: the row's, from 0."""
 
-    table: Table
+    table: UserTable
     number: int
     cells: Mapping[str, Any]
 
@@ -101,7 +101,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class UserTable:
     """A table of people's own. name: of the file, for messages.
 
     frame: cells by heading; its index has the numbers that the file gives its rows. A cell that cannot be read, as a
@@ -149,10 +149,10 @@ class Table:
         return each(text_of, self.column(heading))
 
     @cached_property
-    def _plain(self) -> dict[str, Floats]:
+    def _plain(self) -> dict[str, Numbers]:
         return {}
 
-    def plain(self, heading: str) -> Floats:
+    def plain(self, heading: str) -> Numbers:
         """Return the finite number in each cell (or in its text), (n,): NaN if blank, infinity for other content."""
         if heading not in self._plain:
             self._plain[heading] = plain_numbers(self.frame[heading].to_numpy())
@@ -164,7 +164,7 @@ class Table:
         is_bool = cells.dtype == np.object_ and any(isinstance(cell, bool) for cell in cells)
         return bool(np.isfinite(plain).any()) and not np.isinf(plain).any() and not is_bool
 
-    def checked(self, headings: Iterable[str], is_word: IsCell | None = None, otherwise: str = "") -> Table:
+    def checked(self, headings: Iterable[str], is_word: IsCell | None = None, otherwise: str = "") -> UserTable:
         """Return the table after a check that the columns of numbers among `headings` hold numbers and blanks alone.
 
         A column is one of numbers if most of its filled cells are, also in forms that are not read (43 %); others stay
@@ -177,7 +177,7 @@ class Table:
         """
         return self.blanking({heading: self._bad_rows(heading, is_word) for heading in headings}, otherwise)
 
-    def _bad_rows(self, heading: str, is_word: IsCell | None) -> Rows:
+    def _bad_rows(self, heading: str, is_word: IsCell | None) -> Indices:
         plain = self.plain(heading)
         rows, filled = np.flatnonzero(np.isinf(plain)), np.count_nonzero(~np.isnan(plain))
         names, codes = distinct(self.frame[heading].to_numpy()[rows])
@@ -196,7 +196,7 @@ class Table:
         numbers = filled - missing.sum() - (bad & ~which(is_of_other_locale)).sum()
         return rows[bad] if 2 * numbers > filled - missing.sum() else rows[:0]
 
-    def blanking(self, bad: Mapping[str, Rows], otherwise: str = "") -> Table:
+    def blanking(self, bad: Mapping[str, Indices], otherwise: str = "") -> UserTable:
         """Return the table with the cells `bad` (rows by heading) blank; `UserError` unless bad cells are skipped."""
         bad = {heading: rows for heading, rows in bad.items() if rows.size}
         if not bad:
@@ -218,7 +218,7 @@ class Table:
             columns[name][rows] = None
         return self.replacing(columns)
 
-    def replacing(self, columns: Mapping[str, Cells]) -> Table:
+    def replacing(self, columns: Mapping[str, Cells]) -> UserTable:
         """Return the table with other cells in some columns."""
         import pandas
 
@@ -283,7 +283,7 @@ class Table:
         return f"Where rows share an article or a query, name its column: --map group=COLUMN{known}."
 
 
-def any_table(table: Any, name: str) -> Table:
+def any_table(table: Any, name: str) -> UserTable:
     """Return a file, a data frame, or mappings with one field per column as a table. name: of one without a file."""
     return read_table(Path(table)) if isinstance(table, str | Path) else table_of(name, table)
 
@@ -293,7 +293,7 @@ def unzipped_ending(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> UserTable:
     """Read a file as a table; raises `UserError` if it is not a table of one header row and rows."""
     if not path.exists():
         raise UserError(f"Cannot read {path}: No such file; allowed: a table as CSV, TSV, XLSX, Parquet or JSON lines.")
@@ -316,7 +316,7 @@ def read_table(path: Path) -> Table:
     return table_of(str(path), [fields for _, fields in records], [where for where, _ in records])
 
 
-def table_of(name: str, records: Any, places: Sequence[str] = ()) -> Table:
+def table_of(name: str, records: Any, places: Sequence[str] = ()) -> UserTable:
     """Return records as a table: mappings, or a data frame of pandas, polars, pyarrow or narwhals.
 
     places: location of each row, as FILE UNIT NUMBER. Raises `UserError` for no records, or records not of fields.
@@ -350,13 +350,13 @@ def headings_of(names: Iterable[Any], where: str) -> list[str]:
 
 def of_columns(
     name: str, headings: Sequence[str], columns: Iterable[Cells], numbers: Iterable[int], unit: str, letters: Any = ()
-) -> Table:
+) -> UserTable:
     """Return a table without a first column of row numbers, as pandas writes them; `UserError` for one without rows."""
     import pandas
 
     frame = pandas.DataFrame(dict(enumerate(pandas.Series(cells, dtype=cells.dtype) for cells in columns)), copy=False)
     frame.columns, frame.index = pandas.Index(list(headings), dtype=object), pandas.Index(numbers)
-    table = Table(name, frame, unit, dict(letters))
+    table = UserTable(name, frame, unit, dict(letters))
     if not frame.size:
         raise UserError(
             f"{name} holds no rows; allowed: a header line, and rows (in Python a data frame, or a list of mappings)."
@@ -404,7 +404,7 @@ def _delimited(path: Path, ending: str) -> Iterator[tuple[int, list[str]]]:
 
 def _from_lines(
     path: Path, unit: str, lines: Iterator[tuple[int, list[Any]]], letter: Callable[[int], str] | None = None
-) -> Table:
+) -> UserTable:
     """Return a table from lines that are not blank, of which the first is the header.
 
     unit: word for a line. letter: returns the letter of a spreadsheet's column by its number, from 1.
@@ -418,7 +418,7 @@ def _from_lines(
     numbers, parts = [np.zeros(0, np.intp)], {place: [objects([])] for place in named}
     while block := list(islice(lines, _BLOCK)):
         some, rows = zip(*block, strict=True)
-        if sum(map(bool, headings)) == 1 and len(numbers) == 1 and sum(not is_blank(cell) for cell in rows[0]) > 1:
+        if len(named) == 1 and len(numbers) == 1 and sum(not is_blank(cell) for cell in rows[0]) > 1:
             title = shown("".join(headings))
             raise UserError(f"{where} holds a title, not headings ({title}): delete the rows above the headings.")
         numbers.append(np.array(some))

@@ -3,13 +3,16 @@
 import datetime
 import gzip
 import re
+import time
 from contextlib import nullcontext
 
+import pandas
 import pytest
 
 from metaeval import headings
 from metaeval.errors import UserError
-from metaeval.headings import read_mapping, reading_tables
+from metaeval.files import csv_text
+from metaeval.headings import LABELS, read_columns, reading_tables
 from metaeval.sheets import write_table
 from metaeval.tables import any_table, read_table, table_of, warn_of_swap
 
@@ -49,7 +52,6 @@ def test_a_spreadsheet_is_read_as_it_looks(tmp_path):
 
 
 def test_a_data_frame_is_a_table():
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"id": ["a", "b"], "level": pandas.array([2, None], dtype="Int64")})
     assert [row.text("level") for row in table_of("frame", frame).rows] == ["2", ""]
     rows = pandas.Series([{"id": "a"}, {"id": "b", "level": 2}])
@@ -138,13 +140,13 @@ def test_columns_are_named_where_they_are_not_known(tmp_path):
     table = read_table(tmp_path / "a.csv")
     with pytest.raises(UserError, match=r'no column for the level .*"Nr", "Urteil".*--map level=COLUMN'):
         table.find(ROLES, {}, ["level"])
-    assert table.find(ROLES, read_mapping(["level=Urteil", "id=Nr"], ROLES)) == {"level": "Urteil", "id": "Nr"}
+    assert table.find(ROLES, read_columns(["level=Urteil", "id=Nr"], LABELS)) == {"level": "Urteil", "id": "Nr"}
     with pytest.raises(UserError, match=r'no column "Urteile". Did you mean \'Urteil\'\?'):
         table.find(ROLES, {"level": "Urteile"})
     with pytest.raises(UserError, match=r"unknown role\. Did you mean 'level'"):
-        read_mapping(["levels=Urteil"], ROLES)
+        read_columns(["levels=Urteil"], LABELS)
     with pytest.raises(UserError, match=r"allowed: ROLE=COLUMN"):
-        read_mapping(["level"], ROLES)
+        read_columns(["level"], LABELS)
     with pytest.raises(UserError, match=r"\"Urteil\": rename one\.$"):
         table.find(ROLES, None, ["level"])
 
@@ -249,6 +251,49 @@ def test_a_line_without_end_in_a_small_file_is_refused(tmp_path, monkeypatch):
         read_table(path)
     path.write_bytes(gzip.compress(b'{"id": "a", "note": "' + b"x" * (1 << 20) + b'"}\n', 1) * 5)
     assert len(read_table(path)) == 5
+
+
+@pytest.mark.parametrize("bracket", "([")
+@pytest.mark.parametrize("end", ["", "\n", " ]", ") 1"])
+def test_a_heading_of_many_brackets_is_compared_in_linear_time(bracket, end):
+    heading = bracket * 300_000 + end
+    table = table_of("given", [{"score (0-1)": 1, heading: 2}])
+    began = time.process_time()
+    assert table.find({"score": ["score"], "id": ["id"]}, {}) == {"score": "score (0-1)"}
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("heading", ["", "Unnamed: 0", "Unnamed: 0.1"])
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_row_numbers_of_pandas_are_no_column(tmp_path, heading, ending):
+    path = tmp_path / f"a.{ending}"
+    for numbers, kept in (((0, 1), False), ((7, 3), False), ((1, 1), True), (("x", "y"), True)):
+        rows = [[heading, "id"], *([number, "a"] for number in numbers)]
+        if ending == "csv":
+            path.write_text(csv_text(rows))
+        else:
+            book(path, rows)
+        place = "cell A2" if ending == "xlsx" else "line 2"
+        if kept and not heading:
+            with pytest.raises(UserError, match=f'{place} has "{numbers[0]}" in a column without'):
+                read_table(path)
+        else:
+            assert read_table(path).headings == ((heading, "id") if kept else ("id",))
+    assert table_of("frame", pandas.DataFrame({heading: [0, 1], "id": "a"})).headings == ("id",)
+
+
+def test_a_cell_may_hold_a_web_page(tmp_path):
+    (tmp_path / "a.csv").write_text(csv_text([["id", "source"], ["a", "word " * 30_000]]))
+    assert len(read_table(tmp_path / "a.csv").rows[0].text("source")) == 149_999
+
+
+IDS = ["007", "9007199254740993", "1.0E+15", "NA", "null", "1_000", "٣", "TRUE", "-0", "'x"]
+
+
+def test_ids_are_texts_as_they_stand_there(tmp_path):
+    for name, mark in (("a.csv", ","), ("a.tsv", "\t"), ("b.csv", ";")):
+        (tmp_path / name).write_text(csv_text([["id", "m"], *([one, 1] for one in IDS)], delimiter=mark))
+        assert read_table(tmp_path / name).texts("id").tolist() == IDS
 
 
 def test_headings_are_compared_without_case_accents_and_brackets():

@@ -115,7 +115,7 @@ def _cells(name: str, values: Any) -> Cells:
         values = np.where(lost, "", np.asarray(values).astype(str))
     try:
         cells = objects([[]]) if isinstance(values, str | bytes | Mapping | Set) else cells_of(values)
-    except TypeError:  # it is no sequence
+    except TypeError:  # not a sequence
         cells = objects([[]])
     if cells.ndim > 1 or any(isinstance(cell, list | Mapping | Set) for cell in cells if cells.dtype == np.object_):
         seen = f"has shape {tuple(shape)}" if shape is not None else f"is {shown(values, 40)}"

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from metaeval.cells import Cells, Floats, objects
-from metaeval.corpus.ratings import RatingColumns, Rows, coded
+from metaeval.cells import Cells, Indices, Numbers, objects
+from metaeval.corpus.ratings import RatingColumns, coded
 from metaeval.display_text import count
 from metaeval.errors import shown
 from metaeval.headings import TEXTS
-from metaeval.tables import Table
+from metaeval.tables import UserTable
 
 _log = logging.getLogger("metaeval")
 
@@ -21,8 +21,8 @@ _TEXTS = ("system", "subset", "text", "pair")
 
 
 def merge_annotators(
-    table: Table, rows: RatingColumns, gold: Floats, scores: Mapping[str, Floats], roles: Mapping[str, str]
-) -> tuple[RatingColumns, dict[str, Floats]]:
+    table: UserTable, rows: RatingColumns, gold: Numbers, scores: Mapping[str, Numbers], roles: Mapping[str, str]
+) -> tuple[RatingColumns, dict[str, Numbers]]:
     """Return one row for each item with the votes of its annotators, in table order, and the items' scores by heading.
 
     rows: the n rows of the table, in its order; those of one id are an item. gold: (n,) the vote in each row, NaN if
@@ -67,7 +67,7 @@ def merge_annotators(
     return merged, known
 
 
-def _filled_rows(table: Table, heading: str, values: Cells, item: Rows, first: Rows) -> Rows:
+def _filled_rows(table: UserTable, heading: str, values: Cells, item: Indices, first: Indices) -> Indices:
     """Return for each item, (n_items,), the first row whose cell is not blank; if all are blank, the first row.
 
     values: the column `heading`, (n,) texts or numbers. item: (n,) the number of each row's item. first: (n_items,) the

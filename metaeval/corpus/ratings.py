@@ -12,10 +12,9 @@ from math import isfinite
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic_core import to_json
 
-from metaeval.cells import Cells, Floats, objects
+from metaeval.cells import Cells, Indices, Numbers, objects
 from metaeval.corpus.model import SupportLevel
 from metaeval.display_text import count
 from metaeval.errors import UserError
@@ -23,7 +22,6 @@ from metaeval.errors import UserError
 if TYPE_CHECKING:
     from pandas import Categorical
 
-Rows = NDArray[np.intp]
 
 _BLOCK = 65_536  # rows of which JSON is made at a time
 
@@ -79,7 +77,7 @@ class RatingColumns(Sequence[Rating]):
 
     id: Cells
     group: Categorical
-    gold: Floats
+    gold: Numbers
     system: Categorical
     subset: Categorical
     text: Cells
@@ -126,7 +124,7 @@ class RatingColumns(Sequence[Rating]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def take(self, rows: Rows) -> RatingColumns:
+    def take(self, rows: Indices) -> RatingColumns:
         """Return the rows of these numbers, in this order."""
         columns = {name: column[rows] for name, column in vars(self).items() if name in _COLUMNS}
         for name in ("group", "system", "subset", "pair"):
@@ -134,7 +132,7 @@ class RatingColumns(Sequence[Rating]):
         return RatingColumns(**columns, fields={name: column[rows] for name, column in self.fields.items()})
 
     @cached_property
-    def order(self) -> Rows:
+    def order(self) -> Indices:
         """Return the row numbers sorted by id, (n,)."""
         return np.argsort(self.id, kind="stable")
 
@@ -152,7 +150,7 @@ class ScoreColumn(Mapping[str, "float | None"]):
     """The scores of a metric by rating id, stored as a column; None where one is missing. score: (n,), NaN for None."""
 
     rows: RatingColumns
-    score: Floats
+    score: Numbers
 
     @classmethod
     def of(cls, rows: RatingColumns, scores: Mapping[str, float | None], where: str) -> ScoreColumn:
@@ -274,17 +272,17 @@ class Ratings:
         return {} if len(count_by_value) > most else {f"{gold:g}": count for gold, count in count_by_value.items()}
 
 
-def row_blocks(rows: Rows) -> list[Rows]:
+def row_blocks(rows: Indices) -> list[Indices]:
     """Return an array of row numbers cut into arrays of which JSON is made at a time."""
     return [rows[at : at + _BLOCK] for at in range(0, rows.size, _BLOCK)]
 
 
 def json_texts(texts: Categorical) -> Cells:
     """Return the JSON of each text, (n,)."""
-    return objects(map(encode_basestring, texts.categories))[texts.codes]
+    return np.asarray(objects(map(encode_basestring, texts.categories))[texts.codes])
 
 
-def numerals(numbers: Floats) -> list[str]:
+def numerals(numbers: Numbers) -> list[str]:
     """Return the text of each number in JSON, exponents as Python writes them; NaN is null."""
     texts = to_json(numbers.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
     size = np.abs(numbers)

@@ -42,7 +42,7 @@ from metaeval.files import sha256_json
 from metaeval.headings import LABELS, RATINGS
 from metaeval.parsing import json_objects
 from metaeval.stats.arrays import Floats, Ints, codes_of
-from metaeval.tables import TABLES, Table, read_table, table_of, warn_of_swap
+from metaeval.tables import TABLES, UserTable, read_table, table_of, warn_of_swap
 
 _log = logging.getLogger("metaeval")
 _WORD = re.compile(r"[^\W\d_]")
@@ -89,7 +89,7 @@ class CitationItems:
     notes: tuple[str, ...] = ()
     claims: Claims | None = None
     unread: Mapping[str, UserError] = field(default_factory=dict)
-    table: Table | None = field(default=None, repr=False, compare=False)
+    table: UserTable | None = field(default=None, repr=False, compare=False)
     unnamed: int = 0
 
     def __post_init__(self) -> None:
@@ -346,7 +346,7 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
 
 
 def _of_table(
-    table: Table, name: str, mapping: Mapping[str, str], sources: Path | None
+    table: UserTable, name: str, mapping: Mapping[str, str], sources: Path | None
 ) -> CitationItems | tuple[Sequence[Answer], str]:
     """Return the rows of a table as items; if the table has no statements, (answers with marks and passages, name)."""
     if not mapping and vectara_rows(table):
@@ -385,7 +385,7 @@ def _of_table(
     return CitationItems(name, tuple(rows), scores, (), notes, None, unread, table, unnamed=unnamed)
 
 
-def _number_columns(table: Table, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:
+def _number_columns(table: UserTable, taken: set[str]) -> tuple[dict[str, list[float | None]], dict[str, UserError]]:
     """Return, by heading, the scores in columns of numbers, and the errors of such columns that have another cell too.
 
     taken: headings to leave out. A blank cell has the score None; columns of blanks and of texts are left out.

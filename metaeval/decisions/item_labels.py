@@ -24,7 +24,7 @@ from metaeval.headings import LABELS, mapped
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample
-from metaeval.tables import Row, Table, any_table, name_column
+from metaeval.tables import Row, UserTable, any_table, name_column
 
 _log = logging.getLogger("metaeval")
 
@@ -93,7 +93,7 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
     return _read(any_table(labels, "the labels"), items, mapping or {})
 
 
-def _level_heading(table: Table, mapping: Mapping[str, str]) -> str | None:
+def _level_heading(table: UserTable, mapping: Mapping[str, str]) -> str | None:
     """Return the heading of the column of levels in a table of items; None where no heading says that it is."""
     return mapped(LABELS, mapping).get("level") or next(iter(table.like(LABELS["level"])), None)
 
@@ -130,7 +130,7 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
     return label_sets
 
 
-def _read(table: Table, items: CitationItems, mapping: Mapping[str, str]) -> ItemLabels:
+def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) -> ItemLabels:
     roles = mapped(LABELS, mapping)
     if "id" in table.headings and roles.get("id") not in table.headings:
         roles.pop("id", None)  # the mapping is about the items: a sheet that was drawn from them has an id column
@@ -219,7 +219,7 @@ def _warn_of_two_levels(name: str, items: CitationItems, levels: Mapping[str, Ma
         )
 
 
-def _check_header(table: Table) -> None:
+def _check_header(table: UserTable) -> None:
     usual = {name for names in LABELS.values() for name in names}
     cells = [
         str(value).strip().casefold().replace(" ", "_") for value in table.rows[0].cells.values() if value is not None
@@ -243,7 +243,7 @@ def _probability(row: Row, heading: str) -> float:
     return chance
 
 
-def _scale(table: Table, heading: str, user_words: Mapping[str, SupportLevel]) -> dict[str, SupportLevel]:
+def _scale(table: UserTable, heading: str, user_words: Mapping[str, SupportLevel]) -> dict[str, SupportLevel]:
     """Return the level of each text in the column of levels that is not blank or missing (NaN).
 
     Raises `UserError` where words and numbers are mixed, since 1 would be ambiguous.

@@ -30,7 +30,7 @@ from metaeval.errors import UserError, unknown
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
 from metaeval.stats.arrays import codes_of
-from metaeval.tables import Table, table_of
+from metaeval.tables import UserTable, table_of
 from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
 
@@ -199,7 +199,7 @@ def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
 def ratings_in(ratings: Any, config: RunConfig) -> Ratings:
     """Read a rated set from a table, a data frame or mappings, with the run's columns and options."""
     options = {**_own_columns(OWN_RATINGS, config), **config.dataset_options}
-    table = ratings if isinstance(ratings, Table) else table_of("ratings", ratings)
+    table = ratings if isinstance(ratings, UserTable) else table_of("ratings", ratings)
     return ratings_of(table, check_options(OWN_RATINGS, options))
 
 

@@ -32,7 +32,7 @@ from metaeval.files import atomic_write, write_text
 from metaeval.headings import PAIR_FIELDS, RATINGS, READING, SCORES, mapped
 from metaeval.parsing import parquet_library, read_object
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.tables import TABLES, Table, name_column, read_table
+from metaeval.tables import TABLES, UserTable, name_column, read_table
 
 SUFFIXES = (".parquet", ".jsonl")
 """Suffixes of score files that are written; those of `metaeval.tables.TABLES` can be read, too."""
@@ -121,7 +121,7 @@ def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[Sc
 
 def scores_of(
     path: Path,
-    table: Table,
+    table: UserTable,
     columns: Mapping[str, str] | None = None,
     manifest: Mapping[str, Any] | None = None,
 ) -> Iterator[ScoreFile]:
@@ -163,14 +163,14 @@ def scores_of(
         yield ScoreFile(path, answers, manifest or {}, metric)
 
 
-def _no_column(path: Path, role: str, table: Table) -> UserError:
+def _no_column(path: Path, role: str, table: UserTable) -> UserError:
     names = ", ".join(map(repr, table.headings))
     return UserError(
         f"{path} has no column {role} (columns: {names}): rename the column that holds it, or {name_column(role)}."
     )
 
 
-def _answers(table: Table, columns: Mapping[str, str]) -> dict[str, PairScore]:
+def _answers(table: UserTable, columns: Mapping[str, str]) -> dict[str, PairScore]:
     """Return the result in each row of a table by pair id. columns: headings by role of `SCORES`."""
     answers: dict[str, PairScore] = {}
     for row in table.rows:

@@ -26,7 +26,7 @@ from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.errors import UserError, shown, unknown
 from metaeval.headings import ANSWERS
 from metaeval.parsing import read_text
-from metaeval.tables import Table, read_table
+from metaeval.tables import UserTable, read_table
 
 
 def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -222,7 +222,7 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None) ->
     return answers
 
 
-def answers_of_table(table: Table, sources: Path | None = None) -> list[Answer]:
+def answers_of_table(table: UserTable, sources: Path | None = None) -> list[Answer]:
     """Return the answers in a table; raises `UserError` for one with a statement in each row.
 
     sources: file or folder with texts of sources that the table does not hold.

@@ -18,7 +18,7 @@ from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import ColumnsError, shown
 from metaeval.headings import ANSWERS, CITATIONS, PLURALS, mapped
 from metaeval.parsing import MalformedError
-from metaeval.tables import Row, Table
+from metaeval.tables import Row, UserTable
 
 _log = logging.getLogger("metaeval")
 
@@ -54,7 +54,7 @@ class CitedColumns:
         return words | {"passages" if self.text or len(passages) > 1 else "source": listed}
 
 
-def cited_columns(table: Table, columns: Mapping[str, str], can_map: bool = True) -> CitedColumns:
+def cited_columns(table: UserTable, columns: Mapping[str, str], can_map: bool = True) -> CitedColumns:
     """Find the columns of statements or, where there are none, of answers with marks, and those of their passages.
 
     columns: headings by role, as the user maps them. can_map: whether the command has the option --map. Guesses are
@@ -81,11 +81,11 @@ def cited_columns(table: Table, columns: Mapping[str, str], can_map: bool = True
     return read
 
 
-def _has_marks(table: Table, heading: str) -> bool:
+def _has_marks(table: UserTable, heading: str) -> bool:
     return any(_MARK.search(text) for text in table.texts(heading))
 
 
-def _looks_like_answers(table: Table, chosen: Mapping[str, str], columns: Mapping[str, str]) -> ColumnsError:
+def _looks_like_answers(table: UserTable, chosen: Mapping[str, str], columns: Mapping[str, str]) -> ColumnsError:
     heading = chosen["statement"]
     row = next(row for row in table.rows if _MARK.search(row.text(heading)))
     kept = {role: name for role, name in columns.items() if role not in ("statement", "source", "passages", "text")}
@@ -97,7 +97,7 @@ def _looks_like_answers(table: Table, chosen: Mapping[str, str], columns: Mappin
     )
 
 
-def _source_headings(table: Table, roles: Mapping[str, str]) -> list[str]:
+def _source_headings(table: UserTable, roles: Mapping[str, str]) -> list[str]:
     """Return the headings of the columns of passages. roles: headings by role, as found.
 
     That of the role "source" and those that differ from it by a number, in the order of the numbers; a number without a
@@ -133,7 +133,7 @@ def _numbered(heading: str) -> tuple[str, int]:
     return (plain_heading(heading[: match.start()]), int(match[1])) if match else (plain_heading(heading), -1)
 
 
-def answers_in(table: Table, columns: CitedColumns) -> list[Answer]:
+def answers_in(table: UserTable, columns: CitedColumns) -> list[Answer]:
     """Return the answers of a table, one for each row. Raises `UserError` for a malformed list and for equal ids."""
     answers = [_answer(row, str(number), columns) for number, row in enumerate(table.rows, start=1)]
     check_ids((answer.id for answer in answers), "answers", table.name)

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaeval.cells import Cells, Floats, distinct, each, is_finite, is_missing, number_in, objects
+from metaeval.cells import Cells, Numbers, distinct, each, is_finite, is_missing, number_in, objects
 from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.corpus.dataset import Option, own_file
@@ -50,7 +50,7 @@ from metaeval.corpus.ratings import RatingColumns, Ratings, ScoreColumn, coded, 
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.headings import LEVELS, PAIR_FIELDS, RATINGS, READING
-from metaeval.tables import TABLES, Table, name_column, read_table, table_of
+from metaeval.tables import TABLES, UserTable, name_column, read_table, table_of
 
 if TYPE_CHECKING:
     from pandas import Categorical
@@ -66,7 +66,7 @@ _NAMED = ("votes:", "scores:", "fields:")
 ALL = "all"
 
 
-_Read = tuple[RatingColumns, Mapping[str, Floats], Mapping[str, Floats], bool]
+_Read = tuple[RatingColumns, Mapping[str, Numbers], Mapping[str, Numbers], bool]
 """Rated texts as read, before the dimension of the gold is chosen (gold is NaN), and whether some gold was a word.
 
 Between these: the gold by dimension ("" for a single one), and the scores by metric, (n,) each, NaN where missing.
@@ -98,7 +98,7 @@ def _flat(row: DataRow) -> dict[str, Any]:
     return cells
 
 
-def ratings_of(table: Table, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
+def ratings_of(table: UserTable, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
     """Return the rated set in a table. options: those of the data set. name: of the set, by default the table's."""
     chosen = {name: text for name, text in options.items() if text}
     return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen)
@@ -158,7 +158,7 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
     return Ratings(name, columns, scores, dropped, levels=limit is None and (words or numbers), unrated=unrated)
 
 
-def _from_table(table: Table, chosen: Mapping[str, str]) -> _Read:
+def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     dimensions = {heading: heading[5:].strip() for heading in table.headings if heading.casefold().startswith("gold:")}
     named = {role: chosen[role] for role in RATINGS if role in chosen}
     if dimensions and (named.get("gold") == ALL or named.get("gold") in dimensions.values()):
@@ -252,11 +252,11 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> _Read:
         cell = shown(str(row.value(heading)), 40)
         raise row.wrong(heading, f"is {cell}: write a number, or full, partial, none, yes or no, {NAME_WORDS}")
     n = len(table)
-    texts = {role: table.texts(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
+    cells_by_role = {role: table.texts(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
     ids = table.texts(roles["id"]) if "id" in roles else objects([""] * n)
-    for row in np.flatnonzero(ids == "").tolist():
-        ids[row] = f"row {row + 1}"
-    known = {role: coded(column) for role, column in texts.items() if role != "text"}
+    for place in np.flatnonzero(ids == "").tolist():
+        ids[place] = f"row {place + 1}"
+    known = {role: coded(column) for role, column in cells_by_role.items() if role != "text"}
     of_votes = [read[heading].tolist() for heading in votes]
     voted = (
         {_name(heading): vote for heading, vote in zip(votes, row, strict=True) if vote == vote}
@@ -266,8 +266,9 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> _Read:
         text_array(ids),
         _groups(known.get("group"), known.get("pair"), ids, "" if merged else table.name),
         np.full(n, nan),
-        *(known.get(role) or coded([""] * n) for role in ("system", "subset")),
-        texts.get("text", objects([""] * n)),
+        known.get("system") or coded([""] * n),
+        known.get("subset") or coded([""] * n),
+        cells_by_role.get("text", objects([""] * n)),
         known.get("pair") or coded([""] * n),
         {_name(heading): table.texts(heading) for heading in fields},
         objects(voted if votes else [{}] * n),
@@ -275,13 +276,13 @@ def _from_table(table: Table, chosen: Mapping[str, str]) -> _Read:
     sides = {name: read[heading] for heading, name in dimensions.items()}
     of_metrics = {_name(heading): read[heading] for heading in scores}
     if merged:
-        gold = np.column_stack([np.full(n, nan), *sides.values()])
-        if (np.count_nonzero(~np.isnan(gold), axis=1) > 1).any():
+        rated = np.column_stack([np.full(n, nan), *sides.values()])
+        if (np.count_nonzero(~np.isnan(rated), axis=1) > 1).any():
             raise UserError(
                 f"{table.name} has a column of annotators and several columns of human ratings, which cannot "
                 "be read together: keep only one column of ratings."
             )
-        rows, of_metrics = merge_annotators(table, rows, np.fmax.reduce(gold, axis=1), of_metrics, roles)
+        rows, of_metrics = merge_annotators(table, rows, np.fmax.reduce(rated, axis=1), of_metrics, roles)
         return rows, {}, of_metrics, False
     if votes:
         blank = len(votes) * n - sum(map(len, rows.votes))
@@ -325,7 +326,7 @@ def _groups(groups: Categorical | None, pairs: Categorical | None, ids: Cells, n
     return coded(next(filter(None, texts)) for texts in zip(*cells, marked, strict=True))
 
 
-def _scale(cells: Cells, plain: Floats, gold: bool = False) -> Mapping[str, SupportLevel]:
+def _scale(cells: Cells, plain: Numbers, gold: bool = False) -> Mapping[str, SupportLevel]:
     """Return the level of each word in a column: "yes" alone is 1, but full support beside full or partial support.
 
     plain: the column's numbers. gold: it is gold, in which "yes" is full support where there are no numbers.
@@ -338,7 +339,7 @@ def _scale(cells: Cells, plain: Floats, gold: bool = False) -> Mapping[str, Supp
     return {**WORDS, **dict.fromkeys(EITHER, SupportLevel.PARTIAL)}
 
 
-def _numbers(cells: Cells, plain: Floats, words: Mapping[str, SupportLevel]) -> Floats:
+def _numbers(cells: Cells, plain: Numbers, words: Mapping[str, SupportLevel]) -> Numbers:
     """Return a column's numbers (plain), and the levels of its words: NaN if blank or missing, inf if unreadable."""
     numbers, others = plain.copy(), np.isinf(plain)
     numbers[others] = each(partial(_verdict, words=words), cells[others])
@@ -358,7 +359,7 @@ def _verdict(value: Any, words: Mapping[str, SupportLevel]) -> float:
     return number if isfinite(number) else inf
 
 
-def _listed(table: Table, chosen: Mapping[str, str], name: str) -> list[str]:
+def _listed(table: UserTable, chosen: Mapping[str, str], name: str) -> list[str]:
     """Return the headings in the option `name`, separated by commas there; `UserError` for one the table lacks."""
     headings = [heading.strip() for heading in chosen.get(name, "").split(",") if heading.strip()]
     for heading in headings:

@@ -14,7 +14,7 @@ from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import CitedSource, CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished, named_by, question_of
 from metaeval.corpus.data_rows import DataRow
-from metaeval.tables import Table
+from metaeval.tables import UserTable
 
 _COUNTED = "marks [n] in the texts count the contexts, from 1"
 
@@ -49,7 +49,7 @@ def _answer(row: DataRow, text: str, sources: list[CitedSource], question: str) 
     return finished(draft, row, id=named_by(row, "id", "name"), question=question or question_of(row), system="")
 
 
-def vectara_rows(table: Table) -> list[DataRow]:
+def vectara_rows(table: UserTable) -> list[DataRow]:
     """Return one row for each answer of a table of Vectara's open-rag-eval; none for another table.
 
     A row of the file is a passage; the answer is on the first row of its query and run (vectara/open-rag-eval @ dfc4175
