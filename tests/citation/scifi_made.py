@@ -1,7 +1,7 @@
 """Answers with facts, and a metric by rule, for the tests of SCiFi."""
 
 from metaeval.citation.data_model import Answer, Passage, Verdict
-from metaeval.citation.scifi.data_model import AnswerFacts, Fact, Segment, read_sentences
+from metaeval.citation.scifi.data_model import AnswerFacts, Fact, read_sentences
 
 # Four words each; a window of four makes a chunk of each sentence.
 BRIDGE = Passage("A Dane built it. It is of steel. It opened in May.", "Bridge")
@@ -34,6 +34,6 @@ def facts_of(text, *segments, passages=(BRIDGE, RIVER), answer="a", **reference)
     facts = []
     for number, stretch in segments:
         start = sentences[number - 1].text.index(stretch)
-        found = Segment(start, start + len(stretch), "verbatim")
+        found = start, start + len(stretch), "verbatim"
         facts.append(Fact(len(facts) + 1, f"{stretch}?", number, found, "model"))
     return AnswerFacts(own, sentences, tuple(facts))

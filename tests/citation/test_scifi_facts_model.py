@@ -69,7 +69,7 @@ def test_where_no_segment_can_matter_none_is_asked_for():
     replies[CLEAN, "He acted."] = segment("acted")
     (found, other), ask = read(replies, f"It rained [1]. It poured. {FILM} It rained.", "It poured. 42 [1].")
     assert ask.calls == [["It rained.", "It poured.", CLEAN], [(CLEAN, "He acted.")]]  # each text once, "42." never
-    assert [fact.segment.match for fact in (*found.facts, *other.facts)] == [
+    assert [fact.segment[2] for fact in (*found.facts, *other.facts)] == [
         "not asked", "not asked", "verbatim", "not asked", "not asked",
     ]  # fmt: skip
     # One of one segment that was looked for is found, and of the second answer none was looked for.
@@ -80,7 +80,7 @@ def test_where_no_segment_can_matter_none_is_asked_for():
     assert read({}, "1.", "")[1].calls == []
     # The same words with one citation: what was said of the others' segments is not looked at.
     (_, other), _ = read(replies, FILM, "He acted in a film in 1992 [1].")
-    assert [fact.segment.match for fact in other.facts] == ["not asked"]
+    assert [fact.segment[2] for fact in other.facts] == ["not asked"]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_segment_that_is_not_in_the_sentence_is_the_whole_sentence():
         (CLEAN, "He left."): segment("zzz"),
     }
     (found,), _ = read(replies, FILM)
-    assert [fact.segment.match for fact in found.facts] == ["verbatim", "sentence"]
+    assert [fact.segment[2] for fact in found.facts] == ["verbatim", "sentence"]
     assert text_shares([found], [])["not_found"][0].value == 0.5
 
 
@@ -201,11 +201,11 @@ def test_what_will_be_asked_first_is_known_before():
     assert [asked_about(request) for request in requests_for(answers, ScifiOptions(), CHAT)] == ask.calls[0]
 
 
-def test_a_prompt_of_ones_own_needs_its_places(tmp_path):
-    own = tmp_path / "own.txt"
-    own.write_text("Split {sentence}.")
-    answers = [Answer("a", "It rained.", ())]
-    (request,) = requests_for(answers, ScifiOptions(decomposition_file=own), CHAT)
+def test_prompts_of_ones_own_need_their_places(tmp_path):
+    (tmp_path / "decomposition.txt").write_text("Split {sentence}.")
+    own, answers = ScifiOptions(prompts=tmp_path), [Answer("a", "It rained.", ())]
+    (request,) = requests_for(answers, own, CHAT)
     assert request.body["messages"][0]["content"] == 'Split "It rained.".'
+    (tmp_path / "mapping.txt").write_text("Find it in {sentence}.")
     with pytest.raises(UserError, match=r"the prompt lacks \{fact\}"):
-        read_with_model(answers, ScifiOptions(mapping_file=own), Replay({}), CHAT)
+        read_with_model(answers, own, Replay({}), CHAT)

@@ -38,7 +38,7 @@ def said(found):
     """(fact, segment, how it was found, rule) of each fact."""
     texts = {one.number: one.text for one in found.sentences}
     return [
-        (fact.text, texts[fact.sentence][fact.segment.start : fact.segment.end], fact.segment.match, fact.made_by)
+        (fact.text, texts[fact.sentence][slice(*fact.segment[:2])], fact.segment[2], fact.made_by)
         for fact in found.facts
     ]
 
@@ -158,7 +158,7 @@ def test_whatever_the_text_facts_stand_in_their_sentences(pieces, between):
     for fact in found.facts:
         sentence = found.sentences[fact.sentence - 1]
         assert fact.text.strip() == fact.text != ""
-        assert 0 <= fact.segment.start < fact.segment.end <= len(sentence.text)
+        assert 0 <= fact.segment[0] < fact.segment[1] <= len(sentence.text)
         # A tree claim has no word that its sentence lacks.
         assert {*fact.text.split()} <= {*sentence.text.split()} or all(
             word in sentence.text for word in fact.text.split()
@@ -171,8 +171,9 @@ def test_the_signature_names_who_made_the_facts(small, tmp_path):
     made = facts_signature(OPTIONS, small)
     assert made.startswith("claims that stand alone, parser small (")
     chat = ChatOptions(model="tiny", base_url="http://127.0.0.1:9/v1")
-    own = tmp_path / "own.txt"
-    own.write_text("{sentence} {fact}")
-    lines = [facts_signature(options, chat) for options in (OPTIONS, ScifiOptions(mapping_file=own))]
-    assert lines[0].startswith("model=tiny, temperature=0.0, ")  # not where it is asked: a replay does not know it
-    assert [line.rpartition("mapping=")[2].partition("@")[0] for line in lines] == ["own", "file"]
+    (tmp_path / "mapping.txt").write_text("{sentence} {fact}")
+    ours, own = (facts_signature(options, chat) for options in (OPTIONS, ScifiOptions(prompts=tmp_path)))
+    assert ours.startswith("model=tiny, temperature=0.0, ")  # not where it is asked: a replay does not know it
+    parts = [line.rpartition(", mapping@") for line in (ours, own)]
+    assert parts[0][0] == parts[1][0]
+    assert parts[0][2] != parts[1][2]

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 import pytest
 
 from metaeval.citation.scifi import data_model
-from metaeval.citation.scifi.data_model import Segment, find_segment, most_similar_run
+from metaeval.citation.scifi.data_model import find_segment, most_similar_run
 
 WORDS = "The old bridge over the river, which a Dane had built of steel in 1999 (or so), carries Straßen-cars".split()
 
@@ -83,8 +83,8 @@ def test_in_long_sentences_what_is_compared_has_a_bound(monkeypatch):
 
 def test_a_vowel_sign_belongs_to_its_word():
     sentence = "नद की नदी में नाव"
-    assert find_segment(sentence, "नद") == Segment(0, 2, "verbatim")
-    assert find_segment("नदी में नद", "नद") == Segment(8, 10, "verbatim"), "not the beginning of another word"
+    assert find_segment(sentence, "नद") == (0, 2, "verbatim")
+    assert find_segment("नदी में नद", "नद") == (8, 10, "verbatim"), "not the beginning of another word"
     assert sentence[slice(*most_similar_run(sentence, "नदी मे", 0.8))] == "नदी में"
 
 
@@ -98,4 +98,4 @@ def test_a_vowel_sign_belongs_to_its_word():
     ],
 )
 def test_of_several_places_the_first_is_taken(sentence, said, first, found):
-    assert find_segment(sentence, said) == Segment(*first, found)
+    assert find_segment(sentence, said) == (*first, found)

@@ -69,11 +69,9 @@ def test_a_segment_is_the_only_line(reply, segment):
 
 
 def test_a_papers_prompts_are_answered_in_plain_text(tmp_path):
-    (tmp_path / "facts.txt").write_text("Break this up: {sentence}\n")
-    (tmp_path / "segment.txt").write_text("Sentence: {sentence}\nClaim: {fact}\nSegment:\n")
-    options = ScifiOptions(
-        facts="model", decomposition_file=tmp_path / "facts.txt", mapping_file=tmp_path / "segment.txt"
-    )
+    (tmp_path / "decomposition.txt").write_text("Break this up: {sentence}\n")
+    (tmp_path / "mapping.txt").write_text("Sentence: {sentence}\nClaim: {fact}\nSegment:\n")
+    options = ScifiOptions(facts="model", prompts=tmp_path)
     ask, sent = asked_with(["- He acted in a film.\n- He acted in 1992.", "a film", "Segment: in 1992"])
     answer = Answer("a", FILM, (Passage("A film."), Passage("The year.")))
     (read,) = read_with_model([answer], options, ask, CHAT)
@@ -83,8 +81,8 @@ def test_a_papers_prompts_are_answered_in_plain_text(tmp_path):
         "Sentence: He acted in a film in 1992.\nClaim: He acted in 1992.\nSegment:",
     ]
     assert not any("response_format" in body for body in sent)
-    assert [fact.segment.match for fact in read.facts] == ["verbatim", "verbatim"]
-    assert [read.sentences[0].text[f.segment.start : f.segment.end] for f in read.facts] == ["a film", "in 1992"]
+    assert [fact.segment[2] for fact in read.facts] == ["verbatim", "verbatim"]
+    assert [read.sentences[0].text[slice(*f.segment[:2])] for f in read.facts] == ["a film", "in 1992"]
 
 
 def test_our_prompts_ask_for_plain_text_and_unreadable_replies_are_counted(made):

@@ -11,7 +11,6 @@ from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.scifi.data_model import (
     Fact,
     PlacedGroup,
-    Segment,
     Sentence,
     find_segment,
     read_sentences,
@@ -115,13 +114,13 @@ SENTENCE = "He made his debut in 1992, and by 1999 he had started an art school.
 )
 def test_a_segment_is_found_as_far_as_it_goes(said, stretch, found):
     segment = find_segment(SENTENCE, said)
-    assert (SENTENCE[segment.start : segment.end], segment.match) == (stretch, found)
+    assert (SENTENCE[slice(*segment[:2])], segment[2]) == (stretch, found)
 
 
 def assigned(text, groups, segment):
     """(place, distance) of the group that a fact of this segment is assigned."""
     start = text.index(segment)
-    fact = Fact(1, "A fact.", 1, Segment(start, start + len(segment), "verbatim"), "model")
+    fact = Fact(1, "A fact.", 1, (start, start + len(segment), "verbatim"), "model")
     sentence = Sentence(
         1, text, 0, 99, tuple(PlacedGroup(at, (Mark(0, 3, number),)) for number, at in enumerate(groups))
     )

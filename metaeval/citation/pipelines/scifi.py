@@ -72,7 +72,7 @@ _log = logging.getLogger(__name__)
 class FactOptions(shared.ReadsAnswers, shared.AsksChat, shared.JudgedByMetrics):
     """Options of an analysis of facts."""
 
-    untyped = frozenset({"format", "parser", "tokenizer", "decomposition_file", "mapping_file"})
+    untyped = frozenset({"format", "sources", "parser", "tokenizer", "prompts"})
 
     threshold: shared.Threshold = Field(
         default=None,
@@ -88,11 +88,8 @@ class FactOptions(shared.ReadsAnswers, shared.AsksChat, shared.JudgedByMetrics):
         default="words",
         description="Unit of chunks of 256, and of Table 1: words, or tokens of a tokenizer (its hub id or folder).",
     )
-    decomposition_file: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="A prompt of your own that asks for the facts, with {sentence}."
-    )
-    mapping_file: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="A prompt of your own that asks for a fact's segment, with {sentence} and {fact}."
+    prompts: Annotated[Path | None, Flag("FOLDER")] = Field(
+        default=None, description="Folder of prompts of your own: decomposition.txt (facts), mapping.txt (segments)."
     )
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
@@ -43,8 +42,13 @@ def group_table(answers: Sequence[Answer], name: str, splitter: SentenceSplitter
     frequent values have a line each. Texts without the field are left out and counted. Raises `UserError` where none
     has it.
     """
-    values = {place: _values(answer, name) for place, answer in enumerate(answers)}
-    known = [place for place in values if values[place]]
+    values: dict[int, list[str | float]] = {}
+    for place, answer in enumerate(answers):
+        held = answer.reference.get(name)
+        listed = held if isinstance(held, (list, tuple)) else [held]
+        kept = [each for each in listed if _is_number(each) or (isinstance(each, str) and each.strip())]
+        values |= {place: list(dict.fromkeys(kept))} if kept else {}
+    known = list(values)
     if not known:
         names = sorted({field for answer in answers for field in answer.reference})
         fields = ", ".join(shown(field, 30) for field in names) or "no field"
@@ -53,8 +57,19 @@ def group_table(answers: Sequence[Answer], name: str, splitter: SentenceSplitter
         )
     counted = [citation_counts([answer], splitter) for answer in answers]
     numbers = {place: float(each) for place in known for each in values[place] if _is_number(each)}
-    numeric = len(numbers) == len(known)
-    groups = _bins(numbers) if numeric else _most_frequent({place: values[place] for place in known})
+    groups: dict[str, list[int]] = {}
+    if numeric := len(numbers) == len(known):
+        ordered = sorted(numbers, key=lambda place: numbers[place])
+        n, bins = len(ordered), min(BINS, len(ordered))
+        for number in range(bins):
+            places = ordered[n * number // bins : n * (number + 1) // bins]
+            groups[f"{number + 1:02}: {numbers[places[0]]:,.6g} to {numbers[places[-1]]:,.6g}"] = places
+    else:
+        # The first of equally frequent values wins.
+        for place, listed in values.items():
+            for each in listed:
+                groups.setdefault(str(each), []).append(place)
+        groups = dict(sorted(groups.items(), key=lambda of: -len(of[1]))[:TOP])
     table = TableLines()
     for label, places in groups.items():
         texts = [counted[place] for place in places]
@@ -75,32 +90,5 @@ def group_table(answers: Sequence[Answer], name: str, splitter: SentenceSplitter
     return around.lines(f"by-{name}", f"Texts by {plain(name)}", headings, table, notes)
 
 
-def _values(answer: Answer, name: str) -> list[str | float]:
-    value = answer.reference.get(name)
-    listed = list(value) if isinstance(value, (list, tuple)) else [value]
-    return list(dict.fromkeys(each for each in listed if _is_number(each) or (isinstance(each, str) and each.strip())))
-
-
 def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value
-
-
-def _bins(numbers: Mapping[int, float]) -> dict[str, list[int]]:
-    """Return, by label, the indices of the texts in each of at most `BINS` bins of ascending numbers."""
-    ordered = sorted(numbers, key=lambda place: numbers[place])
-    n, bins = len(ordered), min(BINS, len(ordered))
-    cut = [ordered[n * number // bins : n * (number + 1) // bins] for number in range(bins)]
-    return {
-        f"{number:02}: {numbers[places[0]]:,.6g} to {numbers[places[-1]]:,.6g}": places
-        for number, places in enumerate(cut, start=1)
-    }
-
-
-def _most_frequent(values: Mapping[int, Sequence[str | float]]) -> dict[str, list[int]]:
-    """Return the indices of the texts of each of the `TOP` most frequent values; the first of equal counts wins."""
-    of_value: dict[str, list[int]] = {}
-    for place, listed in values.items():
-        for each in listed:
-            of_value.setdefault(str(each), []).append(place)
-    most = Counter({value: len(places) for value, places in of_value.items()}).most_common(TOP)
-    return {value: of_value[value] for value, _ in most}

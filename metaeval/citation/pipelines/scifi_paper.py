@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from pydantic import BeforeValidator, Field
@@ -59,7 +59,7 @@ _HEADINGS = ("Strategy", *(column.label for column in _COLUMNS))
 class ScifiTablesOptions(FactOptions):
     """Options of `cite tables-scifi`."""
 
-    untyped = frozenset({"base_url", "by", "sources"})
+    untyped = frozenset({"base_url", "by"})
 
     table: Annotated[
         tuple[int, ...],
@@ -86,12 +86,8 @@ class ScifiTablesOptions(FactOptions):
         return self.table or ((1, 2, 3) if self.trained else (1, 2))
 
 
-class _System(NamedTuple):
-    """A system: its number in the table, its model and its strategy."""
-
-    number: int
-    model: str
-    strategy: str
+Models = Mapping[str, Mapping[str, Ints]]
+"""The places of the answers by each strategy of each model."""
 
 
 def split_name(system: str) -> tuple[str, str]:
@@ -112,44 +108,36 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
     if judged:
         cited, notes, counted = judge_facts(options, *make_facts(options, maker, answers, progress), judges)
     else:
-        name, fields = shared.name_of_data(options.files), {"pipeline": "tables-scifi", "splitter": splitter.name}
-        cited, notes = CitedTable("scifi", "SCiFi", name, answers, judges.config, fields, ()), ()
+        fields = {"pipeline": "tables-scifi", "splitter": splitter.name, "tokenizer": options.tokenizer}
+        cited = CitedTable("scifi", "SCiFi", shared.name_of_data(options.files), answers, judges.config, fields, ())
         counts = citation_counts(answers, splitter)
-        counted = ((counts.sentences, "sentence"), (counts.marks, "citation mark"))
+        notes, counted = (), ((counts.sentences, "sentence"), (counts.marks, "citation mark"))
     around = replace(cited.provenance(*notes, counted=counted), kind="scifi-paper")
-    around = replace(around, fields={**around.fields, "tokenizer": options.tokenizer})
-    systems, sheets = _systems(cited), list[Table]()
+    # Models are in the order of their first answers, strategies in the paper's order.
+    models: dict[str, dict[str, Ints]] = {split_name(answer.system)[0]: {} for answer in cited.answers}
+    steps = {name: place for place, name in enumerate(STRATEGIES)}
+    systems = [(*split_name(name), cited.rows(number)) for number, name in enumerate(cited.systems)]
+    for model, strategy, rows in sorted(systems, key=lambda each: steps.get(each[1].casefold(), 0)):
+        models[model][strategy] = rows
+    sheets: list[Table] = []
     if 1 in wanted:
-        sheets.append(_statistics(cited, systems, options, around))
+        sheets.append(_statistics(cited, models, options, around))
     if 2 in wanted:
-        sheets.append(_results(cited, systems, around))
+        sheets.append(_results(cited, models, around))
     if 3 in wanted:
-        sheets.append(_differences(cited, systems, options.trained, around))
+        sheets.append(_differences(cited, models, options.trained, around))
     for field in options.by:
         sheets.append(replace(group_table(answers, field, splitter, around), name=f"by-{safe_name(field)}"))
     return Done(config=judges.config, sheets=sheets, value=CitedSheets(sheets))
 
 
-def _systems(cited: CitedTable) -> list[_System]:
-    """Return the systems, models in the order of their first answer, strategies in the paper's order."""
-    systems = [_System(number, *split_name(name)) for number, name in enumerate(cited.systems)]
-    first: dict[str, int] = {}
-    for place, answer in enumerate(cited.answers):
-        first.setdefault(split_name(answer.system)[0], place)
-    steps = {name: place for place, name in enumerate(STRATEGIES)}
-    return sorted(systems, key=lambda each: (first[each.model], steps.get(each.strategy.casefold(), 0)))
-
-
-def _statistics(
-    cited: CitedTable, systems: Sequence[_System], options: ScifiTablesOptions, around: Provenance
-) -> Table:
+def _statistics(cited: CitedTable, models: Models, options: ScifiTablesOptions, around: Provenance) -> Table:
     """Return Table 1: how many samples, tokens and citations the answers of each system or data set have."""
     table, splitter, unit = TableLines(), find_sentence_splitter(options.splitter), options.tokenizer
-    for system in systems:
-        answers = [cited.answers[row] for row in cited.rows(system.number)]
-        counted = citation_counts(answers, splitter, unit)
+    for rows in (rows for strategies in models.values() for rows in strategies.values()):
+        answers = [cited.answers[row] for row in rows]
+        counted, name = citation_counts(answers, splitter, unit), answers[0].system
         values = {"samples": counted.samples, "sentences": counted.sentences, **counted.shares}
-        name = cited.systems[system.number]
         cells = [format_value(values[column.key], column) for column in STATISTICS]
         table.add("", name, cells, *({"system": name, "measure": key, "value": v} for key, v in values.items()))
     tokens = "words and punctuation marks" if unit == "words" else f"those of the tokenizer {plain(unit)}"
@@ -167,55 +155,56 @@ def _measures(cited: CitedTable) -> dict[str, Statistic]:
     return {column.key: known[column.key] for column in _COLUMNS}
 
 
-def _results(cited: CitedTable, systems: Sequence[_System], around: Provenance) -> Table:
+def _results(cited: CitedTable, models: Models, around: Provenance) -> Table:
     """Return Table 2 (or 6, from answers to positive documents alone): the measures of each strategy by model.
 
     The best of all is bold, the best of a model's strategies underlined.
     """
     values = {
-        system: {key: cited.interval_over(of, cited.rows(system.number)) for key, of in _measures(cited).items()}
-        for system in systems
+        model: [{key: cited.interval_over(of, rows) for key, of in _measures(cited).items()} for rows in own.values()]
+        for model, own in models.items()
     }
-    table = TableLines()
-    for system in systems:
-        cells: list[Cell] = []
-        for column in _COLUMNS:
-            printed = interval_cell(values[system][column.key].ends, column)
-            places: Mapping[Rank, Sequence[_System]] = {
-                "second": [each for each in systems if each.model == system.model],
-                "best": systems,
-            }
-            for place, peers in places.items():
-                ranks = rank((values[each][column.key].value for each in peers), column)
-                if ranks.get(printed.number) == "best":
-                    printed = replace(printed, rank=place)
-            cells.append(printed)
-        table.add(plain(system.model), system.strategy, cells, *_records(system, values[system]))
+    every, table = [found for of_model in values.values() for found in of_model], TableLines()
+    for model, of_model in values.items():
+        for strategy, found in zip(models[model], of_model, strict=True):
+            cells: list[Cell] = []
+            for column in _COLUMNS:
+                printed = interval_cell(found[column.key].ends, column)
+                places: Mapping[Rank, Sequence[Mapping[str, Estimate]]] = {"second": of_model, "best": every}
+                for place, peers in places.items():
+                    ranks = rank((each[column.key].value for each in peers), column)
+                    if ranks.get(printed.number) == "best":
+                        printed = replace(printed, rank=place)
+                cells.append(printed)
+            table.add(plain(model), strategy, cells, *_records(model, strategy, found))
     grid = around.lines("table-2", "Citations and coverage by strategy and model", _HEADINGS, table)
-    legend = "Bold: best of all; underlined: best strategy of its model." if len(systems) > 1 else ""
+    legend = "Bold: best of all; underlined: best strategy of its model." if len(every) > 1 else ""
     return replace(grid, legend=legend)
 
 
-def _records(system: _System, values: Mapping[str, Estimate]) -> list[Record]:
-    named = {"model": system.model, "strategy": system.strategy}
+def _records(model: str, strategy: str, values: Mapping[str, Estimate]) -> list[Record]:
     return [
-        {**named, "measure": key.removesuffix("_facts"), "value": known.value, "low": known.low, "high": known.high}
+        {"model": model, "strategy": strategy, "measure": key.removesuffix("_facts")}
+        | {"value": known.value, "low": known.low, "high": known.high}
         for key, known in values.items()
     ]
 
 
-def _differences(cited: CitedTable, systems: Sequence[_System], trained: Sequence[str], around: Provenance) -> Table:
+def _differences(cited: CitedTable, models: Models, trained: Sequence[str], around: Provenance) -> Table:
     """Return Table 3: measures after training less those before, on the questions that both answered."""
     table = TableLines()
     left_out: list[str] = []
     for pair in trained:
-        before, after = _pair(pair, systems)
-        later = {each.strategy: each for each in after}
-        common = [(each, later[each.strategy]) for each in before if each.strategy in later]
-        if not common:
+        names = [name.strip() for name in pair.split("=")]
+        if len(names) != 2 or not all(names):
+            raise UserError(f"--trained {shown(pair)}: write BEFORE=AFTER, two models whose answers are given.")
+        if gone := [name for name in names if name not in models]:
+            raise unknown("model in --trained", gone[0], list(models))
+        before, after = (models[name] for name in names)
+        if not before.keys() & after.keys():
             raise UserError(f"--trained {shown(pair)}: no strategy in common: give answers by the same strategy.")
-        for first, second in common:
-            of_both = [cited.rows(each.number) for each in (first, second)]
+        for strategy in (name for name in before if name in after):
+            of_both = [before[strategy], after[strategy]]
             asked = np.intersect1d(cited.group[of_both[0]], cited.group[of_both[1]])
             if not asked.size:
                 raise UserError(
@@ -224,26 +213,14 @@ def _differences(cited: CitedTable, systems: Sequence[_System], trained: Sequenc
             kept = [rows[np.isin(cited.group[rows], asked)] for rows in of_both]
             if lost := sum(rows.size for rows in of_both) - sum(rows.size for rows in kept):
                 lines = f"{count(lost, 'answer')} to questions that only one of the two answered"
-                left_out.append(f"{pair} ({first.strategy}): {lines}")
+                left_out.append(f"{pair} ({strategy}): {lines}")
             found = {key: _difference(cited, of, kept) for key, of in _measures(cited).items()}
             cells = [cell(*found[column.key].ends, column, signed=True) for column in _COLUMNS]
-            named = _System(second.number, f"{before[0].model} to {after[0].model}", first.strategy)
-            table.add(plain(named.model), first.strategy, cells, *_records(named, found))
+            named = " to ".join(names)
+            table.add(plain(named), strategy, cells, *_records(named, strategy, found))
     reading = "after training less before it; intervals are paired: they resample questions with both answers"
     notes = [Note("reading", reading), Note("left out", "; ".join(map(plain, left_out)))]
     return around.lines("table-3", "Differences after training", _HEADINGS, table, notes)
-
-
-def _pair(pair: str, systems: Sequence[_System]) -> tuple[list[_System], list[_System]]:
-    """Return the systems of the two models that BEFORE=AFTER names; raises `UserError` for other text or models."""
-    names = pair.split("=")
-    if len(names) != 2 or not all(names):
-        raise UserError(f"--trained {shown(pair)}: write BEFORE=AFTER, two models whose answers are given.")
-    matches = [[system for system in systems if system.model == name.strip()] for name in names]
-    for name, of_model in zip(names, matches, strict=True):
-        if not of_model:
-            raise unknown("model in --trained", name.strip(), list(dict.fromkeys(each.model for each in systems)))
-    return matches[0], matches[1]
 
 
 def _difference(cited: CitedTable, statistic: Statistic, rows: Sequence[Ints]) -> Estimate:

@@ -33,7 +33,7 @@ def text_shares(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[
     belong to no fact. not_found: share of segments that were searched for and not found; open are those that no usable
     reply named, which could not be searched for.
     """
-    found = [Counter(fact.segment.match for fact in each.facts) for each in read]
+    found = [Counter(fact.segment[2] for fact in each.facts) for each in read]
     looked_for = [each.total() - each["not asked"] - each["no reply"] for each in found]
     return {
         "density": densities(read),

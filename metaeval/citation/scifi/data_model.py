@@ -37,10 +37,9 @@ class ScifiOptions:
 
     facts: Literal["parser", "model"] = "parser"
     """Who makes facts of sentences: the parser or a chat model."""
-    decomposition_file: Path | None = None
-    """A prompt of your own that asks for the facts, with {sentence}; see output for the form of its replies."""
-    mapping_file: Path | None = None
-    """A prompt of your own that asks for a fact's segment, with {sentence} and {fact}; as decomposition_file."""
+    prompts: Path | None = None
+    """Folder of prompts in place of our own: decomposition.txt asks for the facts of a {sentence}, mapping.txt for the
+    segment of a {fact}."""
     uncited: Literal["left out", "fails"] = "left out"
     """Value of a fact that no citation reaches: it is left out, or 0 (fails)."""
     group: Literal["max", "joint"] = "max"
@@ -52,8 +51,8 @@ class ScifiOptions:
 
     @property
     def signature(self) -> str:
-        """All options as NAME=VALUE, without the prompt files."""
-        names = [option.name for option in fields(self) if not option.name.endswith("_file")]
+        """All options as NAME=VALUE, without the prompts."""
+        names = [option.name for option in fields(self) if option.name != "prompts"]
         return ",".join(f"{name}={getattr(self, name)}" for name in names)
 
 
@@ -88,13 +87,8 @@ class Sentence:
     groups: tuple[PlacedGroup, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """The stretch of a sentence that states a fact: offsets in `Sentence.text`, and how it was found."""
-
-    start: int
-    end: int
-    match: SegmentMatch
+Segment = tuple[int, int, SegmentMatch]
+"""The stretch of a sentence that states a fact: start and end in `Sentence.text`, and how it was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,13 +341,13 @@ def find_segment(sentence: str, wording: str) -> Segment:
         if segment := _place(re.escape(wording), sentence, True) or _place(pattern, sentence, False):
             return segment
         if run := most_similar_run(sentence, wording):
-            return Segment(*run, "fuzzy")
-    return Segment(0, len(sentence), "sentence")
+            return *run, "fuzzy"
+    return 0, len(sentence), "sentence"
 
 
 def _place(pattern: str, sentence: str, verbatim: bool) -> Segment | None:
     flags = re.NOFLAG if verbatim else re.IGNORECASE
     for form in (rf"(?<!\w){pattern}(?![\w{marks()}])", pattern):
         if match := re.search(form, sentence, flags):
-            return Segment(*match.span(), "verbatim" if verbatim else "case folded")
+            return *match.span(), "verbatim" if verbatim else "case folded"
     return None

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from metaeval.citation.citation_table import find_place, premise, verdicts_on
 from metaeval.citation.data_model import Entails, NliPair, Passage, Verdict, answer_cells
@@ -45,7 +44,18 @@ def counter(unit: str) -> Count:
     if unit == "words":
         return count_words
     try:
-        tokenizer = _tokenizer(unit)
+        from transformers import AutoTokenizer
+
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(unit, local_files_only=True, trust_remote_code=False)
+        except OSError:  # not in a folder, and not in the cache
+            if Path(unit).is_dir():
+                raise
+            from huggingface_hub import model_info
+
+            # One request first: without a network, or with a wrong id, transformers would try again and again.
+            model_info(unit, timeout=5.0)
+            tokenizer = AutoTokenizer.from_pretrained(unit, trust_remote_code=False)
     except ModuleNotFoundError as error:
         raise UserError(
             f"tokenizer={unit} needs {error.name}: type {install_extra('models')}, or set tokenizer=words."
@@ -57,22 +67,6 @@ def counter(unit: str) -> Count:
             "tokenizer, or set tokenizer=words."
         ) from error
     return lambda text: len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
-
-
-def _tokenizer(unit: str) -> Any:
-    """Load a tokenizer from a folder, from the hub's cache, or from the hub; errors of the libraries are passed on."""
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(unit, local_files_only=True, trust_remote_code=False)
-    except OSError:  # not in a folder, and not in the cache
-        if Path(unit).is_dir():
-            raise
-    from huggingface_hub import model_info
-
-    # One request first: without a network, or with a wrong id, transformers would try again and again.
-    model_info(unit, timeout=5.0)
-    return AutoTokenizer.from_pretrained(unit, trust_remote_code=False)
 
 
 def windows(sizes: Sequence[int], window: int) -> list[tuple[int, int]]:
@@ -133,7 +127,7 @@ def assign(fact: Fact, sentence: Sentence) -> tuple[PlacedGroup | None, int | No
 
     Of two at the same distance the one after the end is taken. In an uncited sentence return (None, None).
     """
-    end = fact.segment.end
+    _, end, _ = fact.segment
     nearest = min(sentence.groups, key=lambda group: (abs(group.at - end), group.at < end), default=None)
     return nearest, None if nearest is None else abs(nearest.at - end)
 
@@ -223,7 +217,7 @@ def _draft(
 
     Each chunk has its text, the index of its passage, and its number from 1.
     """
-    sentence, passages = each.sentences[fact.sentence - 1], each.answer.passages
+    sentence, passages, (start, end, match) = each.sentences[fact.sentence - 1], each.answer.passages, fact.segment
     # Where no reply named its segment, the fact may belong to any of several groups.
     unknown = fact.trouble and len(sentence.groups) > 1
     group, distance = (None, None) if unknown else assign(fact, sentence)
@@ -235,10 +229,10 @@ def _draft(
         fact_number=fact.number,
         fact=fact.text,
         made_by=fact.made_by,
-        segment=sentence.text[fact.segment.start : fact.segment.end],
-        segment_start=fact.segment.start,
-        segment_end=fact.segment.end,
-        match=fact.segment.match,
+        segment=sentence.text[start:end],
+        segment_start=start,
+        segment_end=end,
+        match=match,
         citations=tuple(mark.number for mark in group.marks) if group else (),
         cited_at=group.at if group else None,
         distance=distance,

@@ -30,6 +30,7 @@ from metaeval.citation.scifi.data_model import (
 )
 from metaeval.citation.scifi.parser_claims import claims_in, prepared, with_groups
 from metaeval.corpus.sentences import RULES, SentenceSplitter
+from metaeval.errors import UserError
 from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
 DUPLICATE = "duplicate fact"
@@ -52,7 +53,7 @@ def read_with_parser(
         for sentence in answer_sentences
         if len(sentence.groups) > 1 and has_letter(sentence.text)
     }
-    texts = list(dict.fromkeys(each.located.text for each in drafts.values()))
+    texts = list(dict.fromkeys(read.text for read, *_ in drafts.values()))
     parses = dict(zip(texts, parser.parse(texts) if texts else [], strict=True))
     answer_facts = []
     for place, (answer, answer_sentences) in enumerate(zip(answers, sentences, strict=True)):
@@ -60,9 +61,9 @@ def read_with_parser(
         problems: Counter[str] = Counter()
         for sentence in answer_sentences:
             ready = drafts.get((place, sentence.number))
-            claims = [(sentence.text, Segment(0, len(sentence.text), "verbatim"), "sentence")]
+            claims: list[tuple[str, Segment, str]] = [(sentence.text, (0, len(sentence.text), "verbatim"), "sentence")]
             if ready is not None:
-                claims = claims_in(sentence, ready, parses[ready.located.text])
+                claims = claims_in(sentence, ready, parses[ready[0].text])
             seen: set[str] = set()
             for text, segment, rule in claims:
                 if text.casefold() in seen:
@@ -85,13 +86,18 @@ _PLACES: Mapping[str, tuple[str, ...]] = {"decomposition": ("sentence",), "mappi
 
 
 def fact_prompts(options: ScifiOptions, chat: ChatOptions) -> dict[str, Prompt]:
-    """Return the prompts "decomposition" and "mapping": the project's, or those of the options' files.
+    """Return the prompts "decomposition" and "mapping": the project's, or those in the options' folder.
 
-    Raises `UserError` when one cannot be read or lacks a place.
+    Raises `UserError` when one cannot be read or lacks a place, and for a folder without any.
     """
+    own = {name: options.prompts / f"{name}.txt" for name in _PLACES} if options.prompts else {}
+    if own and not any(path.is_file() for path in own.values()):
+        raise UserError(
+            f"prompts={options.prompts} holds no decomposition.txt or mapping.txt: name a folder that does."
+        )
     ending = "-text.txt" if chat.output == "text" else ".txt"
     return {
-        name: read_prompt(getattr(options, f"{name}_file") or PROMPTS / f"{name}{ending}", places)
+        name: read_prompt(own[name] if name in own and own[name].is_file() else PROMPTS / f"{name}{ending}", places)
         for name, places in _PLACES.items()
     }
 
@@ -243,13 +249,13 @@ def read_with_model(
             if trouble:
                 lost[sentence.number] = trouble
             for text in found:
-                segment, trouble = Segment(0, len(sentence.text), "not asked"), ""
+                segment, trouble = (0, len(sentence.text), "not asked"), ""
                 if len(sentence.groups) > 1:
                     wording, state = wordings[sentence.text, text]
                     if wording is not None:
                         segment = find_segment(sentence.text, wording)
                     else:
-                        segment, trouble = Segment(0, len(sentence.text), "no reply"), state
+                        segment, trouble = (0, len(sentence.text), "no reply"), state
                         problems[f"segment: {state}"] += 1
                 facts.append(Fact(len(facts) + 1, text, sentence.number, segment, "model", trouble))
         reference, given = reference_texts(answer, splitter)
@@ -274,9 +280,6 @@ def facts_signature(options: ScifiOptions, maker: Parser | ChatOptions) -> str:
     if isinstance(maker, Parser):
         return f"claims that stand alone, parser {maker.name}"
     settings = ", ".join(f"{name}={value}" for name, value in maker.identity().items())
-    wordings = ", ".join(
-        f"{name}={'file' if getattr(options, f'{name}_file') else 'own'}@{prompt.fingerprint}"
-        for name, prompt in fact_prompts(options, maker).items()
-    )
+    wordings = ", ".join(f"{name}@{prompt.fingerprint}" for name, prompt in fact_prompts(options, maker).items())
     rules = ", read by the rules items and line" if maker.output == "text" else ""
     return f"{settings}, {wordings}{rules}"

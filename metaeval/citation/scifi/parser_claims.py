@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from metaeval.citation.aliice.claims import MARK, UNREACHED, token_starts
@@ -51,20 +50,12 @@ STANDING = "Paper"
 """The word that the parser reads in place of marks that stand for a noun."""
 
 
-@dataclass(frozen=True, slots=True)
-class ParserSentence:
-    """A sentence prepared for the parser. located: what the parser reads, with its offsets in the sentence.
-
-    groups: the offsets of its citation groups in the sentence, and the sentence's length. names: of marks in place of a
-    noun, by their offset in the sentence.
-    """
-
-    groups: tuple[int, ...]
-    located: LocatedText
-    names: Mapping[int, str]
+Prepared = tuple[LocatedText, Sequence[int], Mapping[int, str]]
+"""A sentence prepared for the parser: what the parser reads, with its offsets in the sentence; the offsets of its
+citation groups, and its length; and the names of marks in place of a noun, by their offset."""
 
 
-def prepared(sentence: str) -> ParserSentence:
+def prepared(sentence: str) -> Prepared:
     """Return a sentence with marks [n] without them, and with `STANDING` where they stand for a noun.
 
     Marks that do ("Paper [4] shows", "[2] proposes") have a name such as "the cited paper"; where the text names no
@@ -92,27 +83,27 @@ def prepared(sentence: str) -> ParserSentence:
     named = joined(*pieces, clean.part(end, len(text)))
     located = named.without(match.span() for match in _UNREAD.finditer(named.text)).stripped()
     groups = (*(clean.at[match.start()] for match in _GROUP.finditer(text)), len(sentence))
-    return ParserSentence(groups, located, names)
+    return located, groups, names
 
 
-def claims_of(ready: ParserSentence, parse: Parse) -> list[tuple[str, str, tuple[int, ...]]]:
+def claims_of(ready: Prepared, parse: Parse) -> list[tuple[str, str, tuple[int, ...]]]:
     """Return the claims of a prepared sentence: (text, "tree" or "fallback: ...", indices of the claim's tokens).
 
     Each citation group has one, or several groups that hang on one token. parse: of the prepared text.
     """
-    located, tokens = ready.located, parse.tokens
+    (located, groups, nouns), tokens = ready, parse.tokens
     starts = [start for start, _ in token_starts(parse, located.text)]
     tree = tree_of(parse)
     names = {
-        place: ready.names[located.at[start]]
+        place: nouns[located.at[start]]
         for place, start in enumerate(starts)
-        if start >= 0 and located.at[start] in ready.names
+        if start >= 0 and located.at[start] in nouns
     }
     words = [place for place, token in enumerate(tokens) if starts[place] >= 0 and re.search(r"\w", token)]
     # A group hangs on the last word before it or, if it stands for a noun, before the next group.
     nodes: dict[int, None] = {}
-    for start, behind in pairwise(ready.groups):
-        end = behind if start in ready.names else start
+    for start, behind in pairwise(groups):
+        end = behind if start in nouns else start
         before = [place for place in words if located.at[starts[place]] < end]
         while end != start and len(before) > 1 and parse.labels[before[-1]] in ("cc", "mark"):
             before.pop()
@@ -167,7 +158,7 @@ def with_groups(sentence: Sentence) -> LocatedText:
     return joined(*pieces, text.part(end, len(sentence.text)))
 
 
-def claims_in(sentence: Sentence, ready: ParserSentence, parse: Parse) -> list[tuple[str, Segment, str]]:
+def claims_in(sentence: Sentence, ready: Prepared, parse: Parse) -> list[tuple[str, Segment, str]]:
     """Return the claims of a sentence as (fact, segment, rule). ready: prepared from `with_groups` of the sentence.
 
     A claim's segment runs from the first to the last of the words that no other claim of the sentence has; if it
@@ -175,8 +166,8 @@ def claims_in(sentence: Sentence, ready: ParserSentence, parse: Parse) -> list[t
     from the text, as those of stored parses can, the segment counts as not found, and is the sentence.
     """
     claims, at, text = claims_of(ready, parse), with_groups(sentence).at, sentence.text
-    starts = [start for start, _ in token_starts(parse, ready.located.text)]
-    offsets = ready.located.at
+    starts = [start for start, _ in token_starts(parse, ready[0].text)]
+    offsets = ready[0].at
     spans = {
         place: (at[offsets[start]], at[offsets[start + len(token) - 1]] + 1)
         for place, (start, token) in enumerate(zip(starts, parse.tokens, strict=True))
@@ -188,7 +179,7 @@ def claims_in(sentence: Sentence, ready: ParserSentence, parse: Parse) -> list[t
         known = [spans[word] for word in words if word in spans and word not in others]
         known = known or [spans[word] for word in words if word in spans]
         if not known:
-            segment = Segment(0, len(text), "sentence")
+            segment: Segment = (0, len(text), "sentence")
         else:
             start, end = min(known)[0], max(last for _, last in known)
             # An adjacent bracket or quotation mark belongs to one inside.
@@ -200,7 +191,7 @@ def claims_in(sentence: Sentence, ready: ParserSentence, parse: Parse) -> list[t
                 if missing < 0 and start and text[start - 1] == opening:
                     start -= 1
                     break
-            segment = Segment(start, end, "verbatim")
+            segment = (start, end, "verbatim")
         is_all = rule != "tree" or _letters(claim) == _letters(text)
         facts.append((text if is_all else claim, segment, rule))
     return facts

@@ -8,8 +8,8 @@ from dataclasses import astuple, dataclass
 from operator import add
 
 from metaeval.citation.data_model import Answer
-from metaeval.citation.scifi.data_model import PlacedGroup, Sentence, read_sentences
-from metaeval.citation.scifi.fact_entailment import Count, counter
+from metaeval.citation.scifi.data_model import read_sentences
+from metaeval.citation.scifi.fact_entailment import counter
 from metaeval.corpus.languages import ends_in_word, has_marks, words_of
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
@@ -53,27 +53,27 @@ class CitationCounts:
         return {name: above / below if below else None for name, (above, below) in parts.items()}
 
 
-def token_counter(tokenizer: str) -> Count:
-    """Return the function that counts a text's tokens: words and punctuation marks ("words"), or by a tokenizer."""
-    return _count_tokens if tokenizer == "words" else counter(tokenizer)
-
-
-def _count_tokens(text: str) -> int:
-    signs = sum(not has_marks(sign) for sign in _SIGN.findall(text))
-    return len(words_of(text)) + signs
-
-
 def citation_counts(
     answers: Sequence[Answer], splitter: SentenceSplitter = RULES, tokenizer: str = "words"
 ) -> CitationCounts:
-    """Return counts of tokens, sentences and citations in answers. tokenizer: see `token_counter`; run by sentence.
+    """Return counts of tokens, sentences and citations in answers. tokenizer: counts the tokens of each sentence.
 
-    Raises `UserError` for a tokenizer that cannot be loaded.
+    "words" are words and punctuation marks. Raises `UserError` for a tokenizer that cannot be loaded.
     """
-    count = token_counter(tokenizer)
+
+    def count(text: str) -> int:
+        if tokenizer != "words":
+            return counter(tokenizer)(text)
+        return len(words_of(text)) + sum(not has_marks(sign) for sign in _SIGN.findall(text))
+
     sentences = [sentence for answer in answers for sentence in read_sentences(answer, splitter)]
     marks = [sum(len(group.marks) for group in sentence.groups) for sentence in sentences]
-    inside = [_inside(sentence, group) for sentence in sentences for group in sentence.groups for _ in group.marks]
+    inside: list[str] = []
+    for sentence in sentences:
+        for group in sentence.groups:
+            before, behind = sentence.text[: group.at].rstrip(), sentence.text[group.at :].lstrip()
+            place = "free" if ends_in_word(before) and behind[:1].isalnum() else "punctuation"
+            inside += [place if any(map(str.isalnum, behind)) else "end"] * len(group.marks)
     return CitationCounts(
         samples=len(answers),
         tokens=sum(count(sentence.text) for sentence in sentences),
@@ -84,11 +84,3 @@ def citation_counts(
         inside=sum(place != "end" for place in inside),
         free=inside.count("free"),
     )
-
-
-def _inside(sentence: Sentence, group: PlacedGroup) -> str:
-    """Return "end" if no word follows a group, "free" if it is directly between two words, else "punctuation"."""
-    before, behind = sentence.text[: group.at].rstrip(), sentence.text[group.at :].lstrip()
-    if not any(map(str.isalnum, behind)):
-        return "end"
-    return "free" if ends_in_word(before) and behind[0].isalnum() else "punctuation"

@@ -199,7 +199,7 @@ def test_options_reach_the_numbers_and_the_signature(assessed, option, expected)
     found = assessed(resamples=0, **dict([option]))
     assert values(found)["old", "entailment_facts"] == pytest.approx(expected)
     (line,) = found.signatures
-    for part in (f",{'='.join(option)},", "|facts:model=t, ", "|answered_as:tiny-2|", "decomposition=own@"):
+    for part in (f",{'='.join(option)},", "|facts:model=t, ", "|answered_as:tiny-2|", "decomposition@"):
         assert part in line
 
 
@@ -242,7 +242,7 @@ def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided():
         ({"group": "all"}, "Unknown group 'all'"),
         ({"base_url": "http://h/v1"}, "base-url is for chat models, and a parser makes the facts"),
         ({"model": "m", "chat": {"temperature": 3}}, "'temperature' in the options of the chat model is 3"),
-        ({"model": "m", "mapping_file": "none.txt"}, "none.txt"),
+        ({"model": "m", "prompts": "none"}, "prompts=none holds no decomposition.txt or mapping.txt"),
         ({"tokenizer": "/none/such"}, "tokenizer=/none/such cannot be loaded"),
         ({"nli": "minilm-bertscore", "threshold": "soft"}, "A fact's value is a score from 0 to 1, and"),
         ({"nli": "overlpa"}, "Did you mean 'overlap'?"),
