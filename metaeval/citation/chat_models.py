@@ -10,12 +10,13 @@ that a whole run can be repeated without the model. A failed request has its fai
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
@@ -31,6 +32,8 @@ from metaeval.parsing import parse_json
 
 if TYPE_CHECKING:
     from metaeval.llm.chat_client import ChatSession
+
+_log = logging.getLogger(__name__)
 
 _HINT = "name a file that --record wrote"
 
@@ -200,20 +203,9 @@ class ChatOptions(ModelOptions):
         return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
 
 
-Options = TypeVar("Options", bound=ChatOptions)
-
 ChatProgress = Callable[[str, int, int], None]
 """Called while the model replies with "asking MODEL" (and ", round 2" in the second batch of requests, and so on), the
 number of requests of the batch that are done, and the number of requests in the batch."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Tokens in and out of some replies, summed as the server counted; uncounted: number of replies without counts."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    uncounted: int = 0
 
 
 class Chat:
@@ -256,7 +248,7 @@ class Chat:
         again = f"; {len(self.superseded):,} unparsed replies asked for again, {self._read:,} of them read then"
         return self._source.note() + (again if self.superseded else "")
 
-    def settled(self, options: Options) -> Options:
+    def settled(self, options: ChatOptions) -> ChatOptions:
         """Return the options, with output="auto" replaced by the form in use ("json_schema" before any request)."""
         if options.output != "auto":
             return options
@@ -276,7 +268,7 @@ def open_chat(
     progress: ChatProgress | None = None,
     requests: Path | None = None,
 ) -> Iterator[Chat]:
-    """Open a source of replies for the length of the block; the budget is for all requests in it.
+    """Open a source of replies for the length of the block, and log what they cost; the budget is for all in it.
 
     Every reply is kept in the reply store as it arrives: an interrupted run continues where it stopped, and a run with
     all replies in the store needs no key, no server, and none of the client's packages. record: also write all requests
@@ -290,12 +282,16 @@ def open_chat(
     _ = options.prices  # validates the prices before anything is read or asked
     if replay is not None:
         kept = Replay(replay)
-        yield Chat(kept, kept, options.ask_again)
+        chat = Chat(kept, kept, options.ask_again)
+        yield chat
+        _log.info("%s: %s", options.model, chat.note())
         return
     with ReplyStore(replies_path(options.replies)) as store:
         asker = _Asker(options, store, progress, requests)
+        chat = Chat(asker, recording(asker.ask, record) if record else asker.ask, options.ask_again)
         try:
-            yield Chat(asker, recording(asker.ask, record) if record else asker.ask, options.ask_again)
+            yield chat
+            _log.info("%s: %s", options.model, chat.note())
         finally:
             if asker.session is not None:
                 asker.session.close()
@@ -321,26 +317,30 @@ def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> ReplyFo
     return "json" if store.knows(request.plain.settings(server)) else None
 
 
-def cost_of(spent: Spent, options: ChatOptions) -> float | None:
-    """Return the cost of the tokens in USD; None without prices, or if a reply lacks a token count."""
-    if options.prices is None or spent.uncounted:
-        return None
-    return options.prices.cost(spent.tokens_in, spent.tokens_out)
-
-
 def reply_texts(answers: Iterable[Answer]) -> list[str]:
     """Return the text of each reply, malformed ones included; failures are left out."""
     return [answer.content for answer in answers if isinstance(answer, Reply)]
 
 
-def spent_on(answers: Iterable[Answer]) -> Spent:
-    """Return the tokens of all replies, also of those that earlier runs stored; failures are left out."""
+MONEY = "USD for these replies"
+
+
+def tokens_and_cost(answers: Iterable[Answer], options: ChatOptions) -> dict[str, float | None]:
+    """Return the tokens and the cost of replies as the server counted, by their names in tables of counts.
+
+    Replies that earlier runs stored count too; failures are left out. The cost is None without prices, and where a
+    reply lacks a count of tokens.
+    """
     replies = [answer for answer in answers if isinstance(answer, Reply)]
-    return Spent(
-        sum(reply.tokens_in or 0 for reply in replies),
-        sum(reply.tokens_out or 0 for reply in replies),
-        sum(reply.tokens_in is None or reply.tokens_out is None for reply in replies),
-    )
+    tokens_in = sum(reply.tokens_in or 0 for reply in replies)
+    tokens_out = sum(reply.tokens_out or 0 for reply in replies)
+    uncounted = sum(reply.tokens_in is None or reply.tokens_out is None for reply in replies)
+    return {
+        "tokens in": tokens_in,
+        "tokens out": tokens_out,
+        "replies without a count of tokens": uncounted,
+        MONEY: None if options.prices is None or uncounted else options.prices.cost(tokens_in, tokens_out),
+    }
 
 
 class _Asker:
@@ -435,11 +435,11 @@ class _Asker:
 _CUT = "cut at the token limit"
 
 
-def why_unread(answers: Sequence[Answer], max_tokens: int, setting: str = "max_tokens") -> str:
+def why_unread(answers: Sequence[Answer], max_tokens: int) -> str:
     """Return the end of an error about unreadable replies: how many there are by cause, how one begins, what to do.
 
     answers: the replies and failures. max_tokens: the limit of the requests, which is advised to be raised only if a
-    reply reached it. setting: its name for --set.
+    reply reached it.
     """
 
     def ended(answer: Answer) -> str:
@@ -455,5 +455,5 @@ def why_unread(answers: Sequence[Answer], max_tokens: int, setting: str = "max_t
     came = ", ".join(f"{times:,} {name}" for name, times in causes.items())
     words = next((" ".join(text.split()) for text in reply_texts(answers) if text.strip()), "")
     begins = f"; the first reply begins {words if len(words) <= 40 else words[:40] + '...'!r}" if words else ""
-    higher = f"set max_tokens higher (-s {setting}={2 * max_tokens}), or " if causes[_CUT] else ""
+    higher = f"set max_tokens higher (-s chat.max_tokens={2 * max_tokens}), or " if causes[_CUT] else ""
     return f"{came}{begins}; {higher}ask another model (--model NAME)"

@@ -9,12 +9,11 @@ pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 from metaeval.citation.chat_models import (
     ChatOptions,
-    Spent,
     chat_request,
     estimate_for,
     open_chat,
     replayed_model,
-    spent_on,
+    tokens_and_cost,
     why_unread,
 )
 from metaeval.errors import UserError
@@ -61,7 +60,7 @@ def test_two_rounds_are_recorded_in_one_file_and_replayed_failures_and_all(fake,
     assert told[0] == ("asking tiny", 0, 4)
     assert [done for name, done, _ in told if name == "asking tiny"] == [0, 1, 2, 3, 4]
     assert told[-1] == ("asking tiny, round 2", 1, 1)
-    assert spent_on(chat.heard) == Spent(400, 40, 0)
+    assert [*tokens_and_cost(chat.heard, chosen).values()] == [400, 40, 0, pytest.approx(0.0008)]
     assert (chat.models, replayed_model(tmp_path / "kept.jsonl")) == (["tiny-2"], "tiny")
     with open_chat(options(), replay=tmp_path / "kept.jsonl") as again:
         assert [contents(again.ask(first)), contents(again.ask(second))] == heard
@@ -226,8 +225,8 @@ def test_replies_out_of_form_are_asked_for_once_more_and_both_attempts_are_kept(
             heard = contents(chat.ask([*requests, free]))
             note = chat.note()
             # The first attempt stays where the second is no better, and both are paid for.
-            assert spent_on(chat.heard).tokens_in == 400
-            assert spent_on([*chat.heard, *chat.superseded]).tokens_in == 600
+            assert tokens_and_cost(chat.heard, chosen)["tokens in"] == 400
+            assert tokens_and_cost([*chat.heard, *chat.superseded], chosen)["tokens in"] == 600
         assert heard == ['{"number": 7, "words": [1, "two"]}'] * 2 + ["It is 1.", "It is 1."]
         assert note.endswith("; 2 unparsed replies asked for again, 1 of them read then")
         with open_chat(chosen) as chat:
@@ -298,7 +297,10 @@ CASES = {
     "forty characters": ([reply("x" * 40)], f"begins '{'x' * 40}'; ask"),
     "more than forty": ([reply("x" * 41)], f"begins '{'x' * 40}...'; ask"),
     "cut": ([reply("It is", "length")], "1 cut at the token limit; the first reply begins 'It is'; set max_tokens"),
-    "cut in thought": ([reply("", "length")], "1 cut at the token limit; set max_tokens higher (-s max_tokens=128)"),
+    "cut in thought": (
+        [reply("", "length")],
+        "1 cut at the token limit; set max_tokens higher (-s chat.",
+    ),
     "refused": ([reply("", refusal="No."), reply("", "content_filter")], "2 refused by the model or a filter; ask"),
     "nothing": ([reply(" ")], "1 without a text; ask"),
     "no reply": ([FAILED, TOO_LONG, FAILED], "2 failed, 1 refused as too long; ask another model (--model NAME)"),

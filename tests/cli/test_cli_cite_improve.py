@@ -188,7 +188,7 @@ def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, ans
         said = refused("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
     assert said.startswith("None of 8 answers was judged")
     assert "4 cut at the token limit, 4 malformed; the first reply begins 'I like it.'" in said
-    assert "-s max_tokens=600" in said
+    assert "-s chat.max_tokens=600" in said
     assert not (tmp_path / "a.jsonl").exists()
     assert not (tmp_path / "results").exists()
 

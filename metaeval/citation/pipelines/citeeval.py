@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.citation.chat_models import estimate_for, open_chat, reply_texts, spent_on, why_unread
+from metaeval.citation.chat_models import estimate_for, open_chat, reply_texts, tokens_and_cost, why_unread
 from metaeval.citation.citeeval.baselines import BASELINES
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, fingerprint, read_coefficients
 from metaeval.citation.citeeval.evaluate_responses import (
@@ -67,7 +66,6 @@ Scenario = Annotated[
 ]
 
 _EXAMPLES = 3
-_log = logging.getLogger(__name__)
 
 
 class AsksJudge(shared.AsksChat):
@@ -171,7 +169,6 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
     with open_chat(asking, options.record, options.replay, progress, options.requests) as chat:
         rated = evaluate(answers, splits, chat.ask, asking, profile, by_model, coefficients)
         models = chat.models
-        _log.info("%s: %s", asking.model, chat.note())
     # Refitted coefficients change the edit distance, and no baseline.
     refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
     own = [replace(measure, ranks=key == rated.main) for key, measure in MEASURES.items() if key in rated.values]
@@ -202,7 +199,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
         Note("marks", f"cite nothing: {wrong} (first: {first})" if marks else ""),
         counted=counted(splits),
         sheets=lambda around: system_sheets(cited, around, rated, asking, options.scenario, own, retrieved),
-        rows=_rows(rated, options.scenario, *beside[:2]),
+        rows=_rows(rated, asking, options.scenario, *beside[:2]),
     )
 
 
@@ -217,12 +214,14 @@ def _measured(rated: Rated, scenario: CitedScenario, missing: Missing) -> dict[s
     return {key: rated.statistic(key, scenario, missing) for key in rated.values}
 
 
-def _rows(rated: Rated, scenario: CitedScenario, of_answers: Columns, of_statements: Columns) -> list[Table]:
+def _rows(
+    rated: Rated, asking: Asking, scenario: CitedScenario, of_answers: Columns, of_statements: Columns
+) -> list[Table]:
     """Return the rows of answers, statements and replies, with the baselines' columns beside CiteEval's."""
-    spent = [spent_on(replies) for replies in rated.replies]
+    took = [tokens_and_cost(replies, asking) for replies in rated.replies]
     own: dict[str, Sequence[Any]] = {
-        "tokens_in": [one.tokens_in for one in spent],
-        "tokens_out": [one.tokens_out for one in spent],
+        "tokens_in": [one["tokens in"] for one in took],
+        "tokens_out": [one["tokens out"] for one in took],
         "words": word_counts(rated),
         "omission_rate": omission(rated),
         **of_answers,

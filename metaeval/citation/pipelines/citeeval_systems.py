@@ -12,7 +12,7 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from metaeval.citation.chat_models import Spent, cost_of, spent_on
+from metaeval.citation.chat_models import MONEY, tokens_and_cost
 from metaeval.citation.citeeval.evaluate_responses import Rated, cells
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import CitedScenario
@@ -20,7 +20,7 @@ from metaeval.citation.data_model import Answer
 from metaeval.citation.human.agreement import CorrelationName, correlations
 from metaeval.citation.measures import means, replicates
 from metaeval.citation.pipelines.cited import CitedTable, Measure
-from metaeval.citation.pipelines.generate import MONEY, amount, tokens_and_cost
+from metaeval.citation.pipelines.generate import amount
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.errors import UserError, shown
@@ -97,16 +97,16 @@ def _judging(cited: CitedTable, shared: Provenance, rated: Rated, asking: Asking
     every: dict[str, dict[str, float | None]] = {}
     for place, system in enumerate(cited.systems):
         numbers = cited.rows(place).tolist()
-        costs = [cost_of(spent_on(rated.replies[n]), asking) for n in numbers]
+        costs = [tokens_and_cost(rated.replies[n], asking)[MONEY] for n in numbers]
         every[system] = {
             **rated.counts(numbers),
-            **tokens_and_cost(spent_on(chain(*(rated.replies[n] for n in numbers))), asking),
+            **tokens_and_cost(chain(*(rated.replies[n] for n in numbers)), asking),
             # Prices or counts of tokens can be unknown.
             MONEY: None if None in costs else sum(cost for cost in costs if cost is not None),
         }
     # Counts that are 0 for every system are left out; the cost of the replies comes last.
     table, names = TableLines(), {name for row in every.values() for name, value in row.items() if value != 0}
-    took = list(tokens_and_cost(Spent(), asking))
+    took = list(tokens_and_cost([], asking))
     columns = [*sorted(names.difference(took)), *(name for name in took if name in names)]
     for system, row in every.items():
         records = [{"system": system, "count": name, "value": value} for name, value in row.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -15,12 +14,11 @@ from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
 from metaeval.citation.chat_models import (
+    MONEY,
     ChatOptions,
-    Spent,
-    cost_of,
     estimate_for,
     open_chat,
-    spent_on,
+    tokens_and_cost,
     why_unread,
 )
 from metaeval.citation.data_model import Answer, fingerprint
@@ -41,12 +39,10 @@ from metaeval.files import write_text, write_texts
 from metaeval.report.table import UNDEFINED, Note, Record, Table, blocks_of, plain
 from metaeval.signature import signature
 
-MONEY = "USD for these replies"
 _SHOWN = 3
 _LEFT_OUT = "they are in no file of answers, and the next run asks for those that failed"
 
 _Counts = dict[str, float | None]
-_log = logging.getLogger(__name__)
 
 
 class GenerateOptions(shared.AsksChat):
@@ -104,11 +100,10 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
     with open_chat(chat, options.record, options.replay, progress, options.requests) as session:
         drafts = generation.generate(questions, session.ask, chosen, chat, system, shots)
         chat = session.settled(chat)
-        _log.info("%s: %s", chat.model, session.note())
     lost = [draft for draft in drafts if draft.answer is None]
     if len(lost) == len(drafts):
         unread = [draft.unread for draft in drafts if draft.unread is not None]
-        first, why = drafts[0], why_unread(unread, chat.max_tokens, "chat.max_tokens")
+        first, why = drafts[0], why_unread(unread, chat.max_tokens)
         raise UserError(
             f"No answer was generated to any of {len(drafts):,} questions, so nothing was written. The first question "
             f"is {first.trouble} at the stage {first.stage!r}. Replies: {why}."
@@ -123,7 +118,7 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
         "asking": options_text(asking),
         "answered_as": ", ".join(session.models) or chat.model,
     }
-    spent = spent_on([*session.heard, *session.superseded])
+    paid = [*session.heard, *session.superseded]
     left_out = [
         {"id": draft.question.id, "question": draft.question.question, "stage": draft.stage, "state": draft.trouble}
         for draft in lost
@@ -139,7 +134,7 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
             rows[-1]["generation"] = {"summaries": summaries, "steps": steps}
     answers = lines_of(rows)
     notes = Counter({name: number for name, number in sorted(noted.items()) if number})
-    took: dict[str, _Counts] = {"documents": {**notes}, "what it took": tokens_and_cost(spent, chat)}
+    took: dict[str, _Counts] = {"documents": {**notes}, "what it took": tokens_and_cost(paid, chat)}
     name = shared.name_of_data(read_from)
     return Done(
         config=options.run(),
@@ -210,16 +205,6 @@ def _sheet(
         settings=fields,
         records=table.records,
     ).noting(data.demo)
-
-
-def tokens_and_cost(spent: Spent, chat: ChatOptions) -> _Counts:
-    """Return the tokens and the cost of replies by the names of the table of counts; None for an unknown cost."""
-    return {
-        "tokens in": spent.tokens_in,
-        "tokens out": spent.tokens_out,
-        "replies without a count of tokens": spent.uncounted,
-        MONEY: cost_of(spent, chat),
-    }
 
 
 def amount(name: str, value: float | None) -> str:

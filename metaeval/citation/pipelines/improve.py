@@ -7,7 +7,6 @@ independently.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.citation.chat_models import estimate_for, open_chat, spent_on
+from metaeval.citation.chat_models import estimate_for, open_chat, tokens_and_cost
 from metaeval.citation.citeeval.edited_answers import Round, counts_of, further_rounds, judged_round
 from metaeval.citation.citeeval.evaluate_responses import cells
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
@@ -38,7 +37,7 @@ from metaeval.citation.pipelines.citeeval import (
     judge_note,
     rated_table,
 )
-from metaeval.citation.pipelines.generate import amount, tokens_and_cost
+from metaeval.citation.pipelines.generate import amount
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.readers.answers_jsonl import own_lines
@@ -48,8 +47,6 @@ from metaeval.errors import UserError
 from metaeval.files import write_text
 from metaeval.report.table import Note, Scalar, Table, plain
 from metaeval.stats.influence import SHARES, SIGNED
-
-_log = logging.getLogger(__name__)
 
 
 class ImproveCommand(shared.ReadsAnswers, AsksJudge):
@@ -92,7 +89,6 @@ def _run(options: ImproveCommand, progress: Progress) -> Done:
         check_edited(first.rated, asking, f"None of {len(answers):,} answers was judged, and nothing is written")
         rounds, circling = further_rounds(first, options.rounds, ask, asking, profile, splitter)
         models = chat.models
-        _log.info("%s: %s", asking.model, chat.note())
     cited = rated_table(options, first.rated, config, splitter.name, rounds=options.rounds)
     last = rounds[-1].rated
     missing = last.values["auto"].missing
@@ -114,7 +110,6 @@ def _run(options: ImproveCommand, progress: Progress) -> Done:
         Note("could be", could_be),
     ]
     cited.add(asking.model, lambda missing: {}, fields=asked_fields(asking, models))
-    spent = spent_on(heard.values())
     # The name of the system says that its answers were improved, and by which model.
     written = [replace(answer, system=f"{answer.system} improved by {asking.model}") for answer in last.responses]
     done = cited.done(
@@ -123,7 +118,7 @@ def _run(options: ImproveCommand, progress: Progress) -> Done:
         counted=counted(splits),
         sheets=lambda around: [
             _values(cited, around, rounds, options.scenario),
-            _edits(cited, around, rounds, {**tokens_and_cost(spent, asking), _LEFT: len(circling)}),
+            _edits(cited, around, rounds, {**tokens_and_cost(heard.values(), asking), _LEFT: len(circling)}),
         ],
         rows=(),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -48,8 +47,6 @@ ROWS: Mapping[str, str] = {
     "difference": "refitted less published",
 }
 
-_log = logging.getLogger(__name__)
-
 
 class RefitCommand(AsksJudge):
     """Options of `cite refit`."""
@@ -82,7 +79,6 @@ def _run(options: RefitCommand, progress: Progress) -> Done:
     with open_chat(asking, options.record, options.replay, progress, options.requests) as chat:
         rated = evaluate(answers, splits, chat.ask, asking, profile)
         models = chat.models
-        _log.info("%s: %s", asking.model, chat.note())
     # Without edits, the fit would fail for want of ratings, which is not the cause.
     check_edited(rated, asking, f"No statement of {len(answers):,} answers was edited")
     statements, left_out = edited_statements(human.answers, rated, group_codes(answers)[0])

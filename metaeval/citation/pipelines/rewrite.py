@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,7 +35,6 @@ from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws
 
 _PERCENT, _KAPPA = Measure("share", "").column, Measure("kappa", "", scale=1, digits=2).column
-_log = logging.getLogger(__name__)
 
 
 class RewriteOptions(shared.ReadsAnswers, shared.JudgedByMetrics, shared.AsksChat):
@@ -80,7 +78,6 @@ def _run(options: RewriteOptions, progress: Progress) -> Done:
     with open_chat(chat, options.record, options.replay, progress, options.requests) as session:
         rewritings = claim_rewriting.rewrite(cut, session.ask, prompt, chat)
         chat = session.settled(chat)
-        _log.info("%s: %s", chat.model, session.note())
     again = claim_rewriting.with_rewritings(read, rewritings)
     for backend in judges:  # there is one
         before, after = (aliice_lines(claims, backend.entails, profile) for claims in (read, again))

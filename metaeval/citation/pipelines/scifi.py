@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -65,8 +64,6 @@ DEFINITIONS = (
         "is not in their sentence",
     ),
 )
-
-_log = logging.getLogger(__name__)
 
 
 class FactOptions(shared.ReadsAnswers, shared.AsksChat, shared.JudgedByMetrics):
@@ -187,7 +184,6 @@ def make_facts(
         return read, {"facts": facts.facts_signature(rules, maker)}
     with open_chat(maker, options.record, options.replay, progress, options.requests) as chat:
         read = facts.read_with_model(answers, rules, chat.ask, maker, splitter)
-        _log.info("%s: %s", maker.model, chat.note())
     return read, {
         "facts": facts.facts_signature(rules, chat.settled(maker)),
         **({"answered_as": ", ".join(chat.models)} if chat.models else {}),
