@@ -60,14 +60,6 @@ def _of_file(cell: Any) -> Any:
     return cell
 
 
-Cell = Annotated[
-    Estimate,
-    BeforeValidator(_of_file),
-    PlainSerializer(lambda estimate: {name: getattr(estimate, name) for name in _IN_FILES}),
-]
-"""The value of a metric under a measure, as a result file holds it."""
-
-
 class Column(_ResultModel):
     """One measure: its key in `Row.values`, its heading, and how it is printed (value times `scale`, `digits`)."""
 
@@ -100,7 +92,14 @@ class Row(_ResultModel):
     metric: str
     kind: Literal["metric", "control"]
     control: str = ""
-    values: dict[str, Cell]
+    values: dict[
+        str,
+        Annotated[
+            Estimate,
+            BeforeValidator(_of_file),
+            PlainSerializer(lambda estimate: {name: getattr(estimate, name) for name in _IN_FILES}),
+        ],
+    ]
     total: int
     scored: int
     unscored: int
