@@ -96,21 +96,8 @@ def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) 
         known[role] = [texts[row] for row in rows]
     groups = [group or f"row {row}" for group, row in zip(known.get("group", map(str, rows)), rows, strict=True)]
     left_out = sum(len(table) for table in tables) - sum(len(rows) for rows in places)
-<<<<<<< ours
     systems = known.get("system", [""] * len(rows))
     return LabelTable(sets, systems, codes_of(groups), len(set(groups)), left_out, known.get("id", []))
-=======
-    ids = [columns["id"][row] for row in rows] if columns["id"] else []
-    return LabelTable(sets, systems, codes_of(groups), len(set(groups)), left_out, ids)
-
-
-def _known(table: UserTable, heading: str) -> str:
-    if heading not in table.headings:
-        columns = ", ".join(shown(each, 30) for each in table.headings)
-        hint = did_you_mean(heading, table.headings)
-        raise UserError(f"{table.name} has no column {shown(heading)}.{hint} Columns: {columns}.")
-    return heading
->>>>>>> theirs
 
 
 def _joined(tables: Sequence[UserTable]) -> list[Ints]:
