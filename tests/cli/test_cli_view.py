@@ -336,7 +336,7 @@ def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
         return json.dumps({"statements": entries})
 
     with fake.ChatServer(answer=judge) as server:
-        asked = ("--model", "tiny", "--base-url", server.url, "-s", "backoff=0.01", "--nli", "overlap")
+        asked = ("--model", "tiny", "--base-url", server.url, "-s", "chat.backoff=0.01", "--nli", "overlap")
         assert cli("cite", "citeeval", "answers.jsonl", *asked, "-q").code == 0
     assert cli("view").code == 0
     page = open_page(tmp_path / "view.html")
