@@ -14,6 +14,24 @@ def made(load_module):
     return load_module(Path(__file__).with_name("scifi_made.py"))
 
 
+@pytest.fixture(scope="session")
+def letters(tmp_path_factory):
+    """The folder of a tokenizer: a token for each letter, and one before and behind, which are not to be counted."""
+    transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
+    tokenizers = pytest.importorskip("tokenizers", reason="needs the extra 'models'")
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}, unk_token="[UNK]")
+    )
+    splits = tokenizers.pre_tokenizers
+    by_letter = splits.Split(tokenizers.Regex("."), behavior="isolated")
+    tokenizer.pre_tokenizer = splits.Sequence([splits.WhitespaceSplit(), by_letter])
+    ends = [("[CLS]", 1), ("[SEP]", 2)]
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing("[CLS] $A [SEP]", None, ends)
+    folder = str(tmp_path_factory.mktemp("letters"))
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, unk_token="[UNK]").save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture(params=["rules", "punkt"])
 def splitter(request):
     """The official sentences are punkt's; on these texts the rules cut at the same places."""

@@ -35,26 +35,12 @@ def test_coverage_holds_the_whole_answer_without_marks_against_each_fact(made):
     assert coverages([read], lines)[0].value == pytest.approx(0.8)
 
 
-def test_an_answer_without_words_covers_nothing_and_is_not_asked_about(made):
-    read, scored, lines = covered(made, "[1]", ("It is Danish.", "It is long."))
-    assert ([(line.value, line.reason) for line in lines], scored.calls) == ([(0.0, "")] * 2, [])
-    assert coverages([read], lines)[0].value == 0.0
-
-
 def test_coverage_is_undefined_without_a_reference_and_open_without_a_verdict(made):
     read, scored, lines = covered(made, "A Dane built it.", None)
     assert (lines, scored.calls, coverages([read], lines)[0].value) == ([], [], None)
     read, _, lines = covered(made, "It flows north.", ("It flows.",))
     assert [(line.value, line.reason) for line in lines] == [(None, "failed")]
     assert coverages([read], lines)[0].filled(True).value == 1.0
-
-
-def test_density_counts_marks_over_sentences_and_those_inside_a_sentence(made):
-    # Five marks; [1] and [2][3] stand before a further word, [4] before a full stop alone, [5] behind it.
-    read = [made.facts_of("Glass [1] or [2][3] clay [4]. It rained. It poured. [5]")]
-    assert [share.value for share in densities(read)] == [5 / 3]
-    assert [share.value for share in densities(read, inside=True)] == [3 / 3]
-    assert densities([made.facts_of("")])[0].value is None
 
 
 def test_citations_that_no_fact_was_assigned_are_counted(made):
@@ -68,15 +54,6 @@ def test_citations_that_no_fact_was_assigned_are_counted(made):
     lost = [AnswerFacts(read[0].answer, read[0].sentences, (), {1: "failed"})]
     (share,) = citations_without_facts(lost, [])
     assert (share.hits, share.total, share.open) == (0, 0, 4)
-
-
-def test_lines_of_answers_that_are_not_there_are_refused(made):
-    read = [made.facts_of("It is long [2].", (1, "long"))]
-    lines = fact_lines(read, made.Scored())
-    with pytest.raises(ValueError, match="a line is of answer 'a', which is not among the answers"):
-        entailments([], lines)
-    with pytest.raises(ValueError, match="ids of their own"):
-        entailments(read * 2, lines)
 
 
 def test_counts_add_up(made):
@@ -121,8 +98,6 @@ def test_scores_are_over_facts_or_over_answers_with_bounds(made):
     assert [value_of(micro(shares)) for shares in nothing] == [0.0, 0.0, 0.0]
     assert [own.value for own in entailment] == [1.0, 0.0]
     assert [own.value for own in coverage] == [0.0, 1.0]
-    assert [own.value for own in densities(read)] == [1.0, 3.0]
-    assert [own.value for own in densities(read, inside=True)] == [0.0, 2.0]
     # Over answers the open fact makes the second answer 0 or 1/3: (1 + 0) / 2 to (1 + 1/3) / 2.
     assert bounds(entailment, macro) == (0.5, pytest.approx(2 / 3))
 

@@ -74,22 +74,8 @@ def test_a_passage_without_text_is_one_chunk_and_no_passage_is_none():
     assert chunks_of([]) == []
 
 
-def test_a_window_can_be_measured_in_tokens(tmp_path):
-    transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
-    tokenizers = pytest.importorskip("tokenizers", reason="needs the extra 'models'")
-    # One token for each character that is no white space, and one before and behind, which are not counted.
-    letters = tokenizers.Tokenizer(tokenizers.models.WordLevel({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2}, unk_token="[UNK]"))
-    letters.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
-        [
-            tokenizers.pre_tokenizers.WhitespaceSplit(),
-            tokenizers.pre_tokenizers.Split(tokenizers.Regex("."), behavior="isolated"),
-        ]
-    )
-    letters.post_processor = tokenizers.processors.TemplateProcessing(
-        "[CLS] $A [SEP]", None, [("[CLS]", 1), ("[SEP]", 2)]
-    )
-    transformers.PreTrainedTokenizerFast(tokenizer_object=letters, unk_token="[UNK]").save_pretrained(tmp_path)
-    count = counter(str(tmp_path))
+def test_a_window_can_be_measured_in_tokens(letters):
+    count = counter(letters)
     assert [count(text) for text in ("It is long.", "", "of steel")] == [9, 0, 7]
     # "A Dane built it." has 13 tokens, "It is long." 9, "It is of steel." 12.
     chunks = chunks_of([(0, BRIDGE)], ScifiOptions(window=22), count)

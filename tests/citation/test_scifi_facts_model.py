@@ -150,17 +150,6 @@ def test_a_fact_whose_segment_no_reply_names_is_not_judged_and_bounded():
     assert text_shares([found], [])["not_found"][0].filled(True).value == 2 / 3
 
 
-def test_a_segment_that_is_not_in_the_sentence_is_the_whole_sentence():
-    replies = {
-        CLEAN: ["He acted.", "He left."],
-        (CLEAN, "He acted."): segment("acted"),
-        (CLEAN, "He left."): segment("zzz"),
-    }
-    (found,), _ = read(replies, FILM)
-    assert [fact.segment[2] for fact in found.facts] == ["verbatim", "sentence"]
-    assert text_shares([found], [])["not_found"][0].value == 0.5
-
-
 def test_references_are_decomposed_with_the_answers_and_keep_their_own_claims():
     ask = Replay({"It rained.": ["It rained."], "It was wet.": "?", "It poured.": ["It poured.", 1]})
     answers = [
@@ -171,6 +160,7 @@ def test_references_are_decomposed_with_the_answers_and_keep_their_own_claims():
     ]
     found = read_with_model(answers, ScifiOptions(), ask, CHAT)
     assert ask.calls == [["It rained.", "It was wet.", "It poured."]]
+    assert [asked_about(request) for request in requests_for(answers, ScifiOptions(), CHAT)] == ask.calls[0]
     assert [one.reference and (one.reference, one.reference_lost) for one in found] == [
         (("It rained.", "It poured."), 1),
         (("It hailed.",), 0),
@@ -190,15 +180,6 @@ def test_what_is_sent_holds_the_texts_as_strings_that_cannot_end_early():
     strict = CHAT.model_copy(update={"output": "json_schema"})
     (request,) = requests_for([Answer("a", attack, ())], ScifiOptions(), strict)
     assert request.body["response_format"]["json_schema"]["schema"]["required"] == ["facts"]
-
-
-def test_what_will_be_asked_first_is_known_before():
-    answers = [Answer("a", f"{FILM} It rained. It rained.", (), reference={"answer": "It poured."})]
-    replies = {text: ["So it is."] for text in (CLEAN, "It rained.", "It poured.")}
-    replies[CLEAN, "So it is."] = segment("film")
-    ask = Replay(replies)
-    read_with_model(answers, ScifiOptions(), ask, CHAT)
-    assert [asked_about(request) for request in requests_for(answers, ScifiOptions(), CHAT)] == ask.calls[0]
 
 
 def test_prompts_of_ones_own_need_their_places(tmp_path):

@@ -249,7 +249,8 @@ def read_with_model(
             if trouble:
                 lost[sentence.number] = trouble
             for text in found:
-                segment, trouble = (0, len(sentence.text), "not asked"), ""
+                segment: Segment = (0, len(sentence.text), "not asked")
+                trouble = ""
                 if len(sentence.groups) > 1:
                     wording, state = wordings[sentence.text, text]
                     if wording is not None:

@@ -121,10 +121,19 @@ def test_statistics_are_counted_by_hand():
     }
 
 
-def test_tokens_of_hindi_are_whole_words():
+def test_tokens_are_whole_words_in_hindi_too_or_those_of_a_tokenizer(letters):
     counted = citation_counts([Answer("a", "नदी [1] में पानी बढ़ा। फिर रुका।", (Passage("x"),))])
     assert counted.tokens == 5 + 3  # four words and a danda; two words and a danda
     assert (counted.inside, counted.free) == (1, 1)
+    one = [{"id": "a", "question": "Who?", "text": "A Dane built it [1].", "passages": [{"text": "A Dane."}]}]
+    for unit, tokens, says in (
+        ("words", 5, "words and punctuation marks"),  # A, Dane, built, it and the stop
+        (letters, 13, f"those of the tokenizer {letters}"),  # 1 + 4 + 5 + 2 letters and the stop
+    ):
+        table = cite.tables_scifi(one, table=1, tokenizer=unit)["table-1"]
+        assert {row["measure"]: row["value"] for row in table.records}["tokens"] == tokens
+        assert any(f"Tokens: {says}" in note.text for note in table.footer)
+        assert f"|tokenizer:{unit}|" in table.signatures[0]
 
 
 def test_nothing_is_judged_for_statistics_alone():
@@ -150,16 +159,10 @@ def test_what_is_wrong_is_one_sentence(options, sentence):
         cite.tables_scifi([*MADE, *answers("other", "summary", [RIGHT])], **RUN, **options)
 
 
-@pytest.mark.parametrize(
-    ("system", "parts"),
-    [
-        ("meta/llama/two-stage", ("meta/llama", "two-stage")),
-        ("meta/llama", ("meta/llama", "answers")),
-        ("summary", ("summary", "answers")),
-    ],
-)
-def test_the_last_part_of_a_systems_name_is_its_strategy(system, parts):
-    assert split_name(system) == parts
+def test_the_last_part_of_a_systems_name_is_its_strategy():
+    assert split_name("meta/llama/two-stage") == ("meta/llama", "two-stage")
+    assert split_name("meta/llama") == ("meta/llama", "answers")
+    assert split_name("summary") == ("summary", "answers")
 
 
 @pytest.mark.parametrize("words", [["tables", "scifi"], ["tables-scifi"]])
