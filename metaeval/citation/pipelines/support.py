@@ -41,14 +41,16 @@ DEFINITIONS = {
         "support-trec",
         "TREC RAG support (%)",
         (
-            Measure("trec_precision", "precision", "mean level of first citations of sentences that cite", ranks=True),
-            Measure("trec_recall", "recall", "mean level of the first citations, over all sentences", ranks=True),
+            Measure(
+                "trec_precision", "precision", "mean over answers of the mean level of first citations", ranks=True
+            ),
+            Measure("trec_recall", "recall", "as precision, with 0 for each sentence that cites nothing", ranks=True),
             Measure("trec_precision_all", "precision, all", "as precision, the mean over a sentence's citations"),
-            Measure("trec_recall_all", "recall, all", "as recall, with the mean over a sentence's citations"),
-            Measure("trec_precision_hard", "hard precision", "share of first citations with full support"),
-            Measure("trec_recall_hard", "hard recall", "share of sentences that their first citation fully supports"),
+            Measure("trec_recall_all", "recall, all", "as recall, the mean over a sentence's citations"),
+            Measure("trec_precision_hard", "hard precision", "as precision, with 1 for full support alone, else 0"),
+            Measure("trec_recall_hard", "hard recall", "as recall, with 1 for full support alone, else 0"),
         ),
-        "full support weighs 1, partial .5; a citation without a level is left out, a sentence without a citation is 0",
+        "full support weighs 1, partial .5; a sentence whose citation has no level is left out, an answer of none is 0",
     ),
     "fact": Definition(
         "support-fact",
@@ -83,7 +85,7 @@ class SupportOptions(shared.ReadsAnswers, shared.JudgedByMetrics):
         description="Marks that cite no passage: forgiven (no level, as released), or none (level 0).",
     )
     matched: Annotated[bool, Flag()] = Field(
-        default=False, description="Judge with metrics only the citations that have a level in the file."
+        default=False, description="Keep of metrics' levels only those of citations that have one in the file."
     )
 
 
@@ -95,9 +97,9 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     answers = shared.answers_in(options, "" if options.nli else FIELD)
     splitter = find_sentence_splitter(options.splitter)
     judges = Judges(options, progress, needed=False)
-    partial_of = _partial(options, judges)
+    least_of = _least_partial(options, judges)
     stated = [support_statements(answer, splitter) for answer in answers]
-    labels = labels_of(stated)
+    from_file = labels_of(stated)
     labelled = any(row.labels is not None for of_answer in stated for row in of_answer)
     if not judges.cutoffs and not labelled:
         raise UserError(
@@ -117,6 +119,7 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
         unit="statement",
         absent=_unanswered(answers, options.denominator),
     )
+    # A mean over answers is divided by their number; another number of topics is a factor of it.
     topics = int(options.denominator) if options.denominator.isdecimal() else cited.n_groups
 
     def add(judge: Backend | str, rows: Sequence[Sequence[JudgedStatement]], least: float | None = None) -> None:
@@ -126,20 +129,20 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
         cited.add(judge, measure, support_lines(answers, rows), fields=signed)
 
     if labelled:
-        add(LABELS, labels)
+        add(LABELS, from_file)
     for backend in judges:
-        least = partial_of.get(backend.name)
+        least = least_of.get(backend.name)
         weigh = partial(_level, least, judges.metric(backend.name).card.direction)
         rows = judge_levels(answers, stated, backend.entails, weigh, None if options.stray == "forgiven" else 0.0)
         if options.matched:
-            rows = [list(map(keep_labelled_levels, *each)) for each in zip(rows, labels, strict=True)]
+            rows = [list(map(keep_labelled_levels, *each)) for each in zip(rows, from_file, strict=True)]
         add(backend, rows, least)
-    levels = tuple((plain(name), f"from {least:g} on") for name, least in partial_of.items() if least is not None)
+    levels = tuple((plain(name), f"from {least:g} on") for name, least in least_of.items() if least is not None)
     absent = f"{count(len(cited.absent), 'topic')} without an answer of a system: TREC counts 0" if cited.absent else ""
     return cited.done(options.files, Note("partial support", "", levels), Note("left out", absent))
 
 
-def _partial(options: SupportOptions, judges: Judges) -> dict[str, float | None]:
+def _least_partial(options: SupportOptions, judges: Judges) -> dict[str, float | None]:
     """Return the least score of partial support by metric; `UserError` for one above that of full support."""
     found = read_thresholds(None if options.partial is None else str(options.partial), [*judges.cutoffs], "--partial")
     for name, least in found.items():
@@ -181,7 +184,7 @@ def _measured(
     missing: Missing,
 ) -> Mapping[str, Statistic]:
     """Return the statistics of the definitions `names`. absent: answers that nobody gave. factor: of TREC's means."""
-    levels = [[row.levels if missing is None else row.levels.filled(missing) for row in of] for of in rows]
+    levels = [[row.levels if missing is None else row.filled(missing) for row in of] for of in rows]
     every = [*levels, *[None] * absent]
     found: dict[str, Statistic] = {}
     if "trec" in names:

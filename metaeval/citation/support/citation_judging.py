@@ -79,6 +79,12 @@ class JudgedStatement:
     verdicts: tuple[Verdict | None, ...]
     missing: str = NO_TEXT
 
+    def filled(self, level: Level) -> StatementLevels:
+        """Return the levels with this one for each missing judgement; a mark that cites no passage misses none."""
+        both = zip(self.levels.levels, self.statement.cited, strict=True)
+        levels = (level if known is None and mark.state != "fails" else known for known, mark in both)
+        return replace(self.levels, levels=tuple(levels))
+
 
 def judge_levels(
     answers: Sequence[Answer],
@@ -139,7 +145,8 @@ def keep_labelled_levels(judged: JudgedStatement, labelled: JudgedStatement) -> 
     """Return a judged statement without the levels of citations that have no level in the file (`labelled`)."""
     known = [level is not None for level in labelled.levels.levels]
     levels = tuple(level if there else None for level, there in zip(judged.levels.levels, known, strict=True))
-    return replace(judged, levels=replace(judged.levels, levels=levels), missing=NOT_JUDGED)
+    verdicts = tuple(verdict if there else None for verdict, there in zip(judged.verdicts, known, strict=True))
+    return JudgedStatement(judged.statement, replace(judged.levels, levels=levels), verdicts, NOT_JUDGED)
 
 
 def support_lines(answers: Sequence[Answer], judged: Sequence[Sequence[JudgedStatement]]) -> list[CitationLine]:

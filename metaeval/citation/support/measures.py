@@ -7,7 +7,7 @@ judgement. Each function returns the hits and totals of one answer.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from metaeval.citation.measures import AnswerShare
@@ -27,10 +27,6 @@ class StatementLevels:
     levels: tuple[Level, ...] = ()
     sources: tuple[Hashable, ...] = ()
     text: str = ""
-
-    def filled(self, level: float) -> StatementLevels:
-        """Return the statement with this level, 0 or 1, in place of each missing judgement."""
-        return replace(self, levels=tuple(level if known is None else known for known in self.levels))
 
 
 Statements = Sequence[StatementLevels]

@@ -286,3 +286,17 @@ def test_answers_as_objects_are_called_answers(cited, tmp_path):
     result = metaeval.cite.support(rows, nli="overlap", results=tmp_path, interval={"resamples": 0})
     assert result.write().parent == tmp_path / "cite" / "support"
     assert {sheet.data.name for sheet in result.values()} == {"answers"}
+
+
+def test_a_forgiven_mark_without_a_passage_stays_out_of_the_bounds(cited):
+    text = "Dams store water [1]. Geese sing [2]. Barges carry coal [9]."
+    rows = [{"text": text, "passages": [{"text": "Dams store water."}, {"text": ""}]}]
+    (row,) = [row for row in cited(rows, nli="overlap").estimates if row["measure"] == "fact_released"]
+    # Pairs: one supported, one without a text, and one that is none: 1 of 2 to 2 of 2, not 1 of 3 to 3 of 3.
+    assert (row["value"], row["worst"], row["best"]) == (1.0, 0.5, 1.0)
+
+
+def test_a_metric_s_level_that_has_no_counterpart_in_the_file_is_not_judged(cited):
+    lines = cited(RESOLVED, nli="overlap", matched=True).rows["citations:overlap"]
+    left_out = [line for line in lines if line["state"] == "unjudged"]
+    assert [(line["answer"], line["reason"], line["score"]) for line in left_out] == [("old/1", "not judged", None)]
