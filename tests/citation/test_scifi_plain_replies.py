@@ -81,6 +81,7 @@ def test_a_papers_prompts_are_answered_in_plain_text(tmp_path):
         "Sentence: He acted in a film in 1992.\nClaim: He acted in 1992.\nSegment:",
     ]
     assert not any("response_format" in body for body in sent)
+    assert facts_signature(options, CHAT).endswith("read by the rules items and line")
     assert [fact.segment[2] for fact in read.facts] == ["verbatim", "verbatim"]
     assert [read.sentences[0].text[slice(*f.segment[:2])] for f in read.facts] == ["a film", "in 1992"]
 
@@ -95,9 +96,3 @@ def test_our_prompts_ask_for_plain_text_and_unreadable_replies_are_counted(made)
     (read,) = read_with_model([made.facts_of(FILM).answer], ScifiOptions(facts="model"), ask, CHAT)
     assert read.lost == {1: "unparsed"}
     assert entailments([read], [])[0].open == 1
-
-
-def test_the_signature_names_the_rules_of_reading():
-    assert facts_signature(ScifiOptions(facts="model"), CHAT).endswith("read by the rules items and line")
-    as_json = CHAT.model_copy(update={"output": "json"})
-    assert "rules" not in facts_signature(ScifiOptions(facts="model"), as_json)

@@ -141,8 +141,3 @@ def test_the_nearest_citation_to_the_segments_end_is_taken():
     assert assigned(text, groups, "in a film in 1992, and left") == (52, 0)
     assert assigned(text, [34], "left") == (34, 18)
     assert assigned(text, [], "left") == (None, None)
-
-
-def test_of_two_at_one_distance_the_one_behind_the_end_is_taken():
-    # "two" ends at 7: |3 - 7| = |11 - 7| = 4.
-    assert assigned("one two six ten", [3, 11], "two") == (11, 4)

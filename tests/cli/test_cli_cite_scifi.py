@@ -2,7 +2,6 @@
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,6 @@ from tests.cli.samples import RIVERS
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 QUICK = ("--nli", "overlap", "-s", "splitter=rules", "-s", "interval.resamples=30")
 
 # Two samples with a model's output, and the first one's reference paragraph as an answer of its own.
@@ -175,18 +173,3 @@ def test_a_dry_run_says_what_the_facts_cost_and_asks_nothing(cli, fake, write, t
 def test_what_cannot_be_done_is_one_sentence(refused, write, tmp_path, options, says):
     assert says in refused("cite", "scifi", write(), *options)
     assert not (tmp_path / "results" / "cite").exists()
-
-
-def test_real_answers_of_experts(ran, tmp_path):
-    path = SHARED / "scholarqabench" / "human_answers.json"
-    if not path.is_file():
-        pytest.skip("no local copy of scholarqabench beside the repository")
-    few = tmp_path / "few.json"
-    few.write_text(json.dumps(json.loads(path.read_text())[:25]))
-    ran("cite", "scifi", few, *QUICK)
-    folder = tmp_path / "results" / "latest"
-    rows = [json.loads(line) for line in (folder / "per-facts-overlap.jsonl").read_text().splitlines()]
-    assert {row["state"] for row in rows} <= {"judged", "uncited", "fails"}
-    assert not list(folder.glob("per-reference-facts-*"))
-    found = values(folder)
-    assert all(0.2 < value < 0.8 for (_, measure), value in found.items() if measure == "entailment_facts")
