@@ -64,8 +64,8 @@ def test_a_chat_model_has_to_be_named(refused_with, command, does):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--model", "tiny", "--scenario", "citde"), "Did you mean 'cited'"),
-        (("--model", "tiny", "-s", "concurency=1"), "Did you mean 'concurrency'"),
+        (("--model", "tiny", "-s", "scenario=citde"), "'full' or 'cited'"),
+        (("--model", "tiny", "-s", "chat.concurency=1"), "concurency"),
     ],
 )
 def test_what_citeeval_does_not_know_is_one_sentence(refused_with, command, options, says):

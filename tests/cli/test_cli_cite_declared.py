@@ -44,7 +44,7 @@ OFFLINE = {
 }
 ASKED = {
     "scifi": ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "chat.output=json_schema"],
-    "citeeval": ["citeeval", "answers.jsonl", "-s", "highest=null", "-s", "extra={top_k: 1, stop: [a]}"],
+    "citeeval": ["citeeval", "answers.jsonl", "-s", "chat.extra={top_k: 1, stop: [a]}"],
     "citeeval file": ["citeeval", "answers.jsonl", "-s", "editing_file="],
     "refit": ["refit", "rated.jsonl"],
     "rewrite": ["rewrite", "answers.jsonl", "--nli", "overlap", "-s", "whole=true", "-s", "chat.temperature=0.5"],

@@ -60,15 +60,11 @@ ASKED = [
     ),
     ("cite", "citeeval", "answers.jsonl"),
     (
-        *("cite", "citeeval", "answers.jsonl", "--profile", "released", "--scenario", "cited", "-s", "stops=false"),
-        *("-s", "highest=null", "-s", "styles=all", "-s", "max_tokens=2000", "-s", "top_p=null"),
-        *("-s", "contexts=where needed", "-s", "statements_per_request=1"),
-        *("-s", "extra={top_k: 1, stop: ['a', 'b=c']}"),
+        *("cite", "citeeval", "answers.jsonl", "--profile", "released", "--scenario", "cited"),
+        *("-s", "chat.max_tokens=2000", "-s", "chat.top_p=null", "-s", "statements_per_request=1"),
+        *("-s", "chat.extra={top_k: 1, stop: ['a', 'b=c']}"),
     ),
-    (
-        *("cite", "citeeval", "answers.jsonl", "--baselines", "lqac,attrscore", *JUDGES),
-        *("-s", "baseline_max_tokens=99", "-s", "otherwise=attributable"),
-    ),
+    ("cite", "citeeval", "answers.jsonl", "--baselines", "lqac,attrscore", *JUDGES),
     ("cite", "meta", "rated.jsonl", "--pipelines", "citeeval", "-s", "chat.max_tokens=99"),
     (
         "cite",
@@ -84,7 +80,7 @@ ASKED = [
         "chat.seed=1",
     ),
     ("cite", "refit", "rated.jsonl", "-s", "interval.level=0.9"),
-    ("cite", "improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2", "--scenario", "cited"),
+    ("cite", "improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2", "-s", "scenario=cited"),
     (
         *("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "summary"),
         *("-s", "samples=2", "-s", "chat.temperature=0.5"),

@@ -34,10 +34,10 @@ Baseline = Literal["lqac", "attrscore"]
 
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
-Row = Mapping[str, str | int | float | None]
+StatementRow = Mapping[str, str | int | float | None]
 """A row of a table, by column."""
 
-Values = Mapping[str, Units]
+MeasuredUnits = Mapping[str, Units]
 """The values of all statements, by measure."""
 
 
@@ -46,7 +46,7 @@ def units(worst: Floats, best: Floats) -> Units:
     return Units(np.where(worst == best, worst, np.nan), worst, best)
 
 
-def triple(precision: Units, recall: Units) -> Values:
+def triple(precision: Units, recall: Units) -> MeasuredUnits:
     """Return recall, precision and their F1; F1 grows with both, so that its ends are the F1 of their ends."""
     columns = [np.where(p + r == 0, 0.0, ratio(2 * p * r, p + r)) for p, r in zip(precision, recall, strict=True)]
     value, worst, best = columns
@@ -88,7 +88,7 @@ def response_means(values: Units, cited: Bools, response: Ints, n: int, scenario
     return Units(np.where(worst == best, worst, np.clip(value, worst, best)), worst, best)
 
 
-def autoais(responses: Sequence[Response], splits: Sequence[Split], entails: Entails) -> Values:
+def autoais(responses: Sequence[Response], splits: Sequence[Split], entails: Entails) -> MeasuredUnits:
     """Return AutoAIS of each statement, from entailment verdicts in at most three batches.
 
     Recall: 1 if the cited passages together entail the statement, else 0. Precision: the mean over its citations of
@@ -177,8 +177,8 @@ class JudgedStatements:
     values: their values by measure. words: texts of their rows, such as labels. labels: AttrScore's, of each citation.
     """
 
-    values: Values
-    words: Sequence[Row]
+    values: MeasuredUnits
+    words: Sequence[StatementRow]
     labels: Counter[str | None]
 
 
@@ -211,13 +211,13 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
     for number, (response, split) in enumerate(zip(responses, splits, strict=True)):
         text = "\n".join(statement.text for statement in split.statements)
         for place, statement in enumerate(() if split.no_answer else split.statements):
-            asked: list[tuple[QuestionKind, int | None, list[Passage]]] = [(NEED, None, [])]
+            questions: list[tuple[QuestionKind, int | None, list[Passage]]] = [(NEED, None, [])]
             if statement.citations:
                 cited = citable(statement, response)
-                asked = [(RECALL, None, [passage for _, passage in cited])] if cited else []
-                asked += [(PRECISION, citation, [passage]) for citation, passage in cited]
+                questions = [(RECALL, None, [passage for _, passage in cited])] if cited else []
+                questions += [(PRECISION, citation, [passage]) for citation, passage in cited]
             texts = {"query": shown(response.question), "answer": shown(text), "statement": shown(statement.text)}
-            for kind, citation, passages in asked:
+            for kind, citation, passages in questions:
                 content = prompts[kind.name].fill(**texts, passages="\n".join(map(shown_passage, passages)))
                 inquiries.append(Inquiry(kind, number, place, citation, make(content, kind.form)))
     return inquiries
@@ -230,7 +230,7 @@ def lqac(responses: Sequence[Response], splits: Sequence[Split], heard: Heard) -
     Precision: the share of its citations that are relevant, 0 without citations. A citation whose passage does not
     exist or is empty supports nothing and is irrelevant. A response that says that it found no answer needs none.
     """
-    said = {
+    choices = {
         (inquiry.kind, inquiry.response, inquiry.statement, inquiry.citation): read_answer(answer, inquiry.kind.read)[0]
         for inquiry, answer in heard
     }
@@ -239,16 +239,16 @@ def lqac(responses: Sequence[Response], splits: Sequence[Split], heard: Heard) -
     recalls: list[float] = []
     relevance: list[float] = []
     of: list[int] = []  # the statement of each citation
-    words: list[Row] = []
+    words: list[StatementRow] = []
     for number, (_, split) in enumerate(zip(responses, splits, strict=True)):
         for place, statement in enumerate(split.statements):
             if statement.citations:
-                verdict = word = said.get((RECALL, number, place, None), "none")
+                verdict = word = choices.get((RECALL, number, place, None), "none")
             else:
-                word = said.get((NEED, number, place, None), "no")
+                word = choices.get((NEED, number, place, None), "no")
                 verdict = {"yes": "needs a citation", "no": "needs none", None: None}[word]
             relevant = [
-                worth[said.get((PRECISION, number, place, citation), "irrelevant")]
+                worth[choices.get((PRECISION, number, place, citation), "irrelevant")]
                 for citation in range(len(statement.citations))
             ]
             recalls.append(worth[word])
@@ -320,7 +320,7 @@ def attrscore(
         worth["Extrapolatory"] = extrapolatory
         known = _known_or_missing([worth.get(label, other) for label in every])
         values[mode] = estimated(_mean_of_citations(known, of, len(labelled)), kinds)
-    words: list[Row] = [
+    words: list[StatementRow] = [
         {f"attrscore_labels_{judge_name}": "; ".join(label or "?" for label in row)} for row in labelled
     ]
     return JudgedStatements(values, words, Counter(every))

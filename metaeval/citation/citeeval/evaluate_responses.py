@@ -22,7 +22,7 @@ from metaeval.citation.citeeval.baselines import (
     Heard,
     Inquiry,
     JudgedStatements,
-    Row,
+    StatementRow,
     attrscore,
     attrscore_inquiries,
     labels_by_model,
@@ -101,7 +101,7 @@ class Rated:
     @cached_property
     def cited(self) -> Bools:
         """Whether each statement has citations."""
-        return np.array([bool(one.citations) for split in self.splits for one in split.statements], dtype=np.bool_)
+        return np.array([bool(each.citations) for split in self.splits for each in split.statements], dtype=np.bool_)
 
     def by_response(self, column: NDArray[Any]) -> list[list[Any]]:
         """Return a column of all statements as lists of each response's; None in place of NaN."""
@@ -135,9 +135,9 @@ class Rated:
         moments = moments_of_ends(units)
         return Statistic(moments, (lowest, highest)[missing], moments[:, 2])
 
-    def statement_rows(self) -> list[Row]:
+    def statement_rows(self) -> list[StatementRow]:
         """Return each statement, the verdicts on it and its values as a row of a table."""
-        rows: list[Row] = []
+        rows: list[StatementRow] = []
         columns = {name: cells(self.values[key].value) for name, key in _COLUMNS.items() if key in self.values}
         main = self.values[self.main]
         columns |= {f"{self.main}_least": cells(main.worst), f"{self.main}_most": cells(main.best)}
@@ -163,7 +163,7 @@ class Rated:
                 rows.append(row | {name: column[place] for name, column in columns.items()})
         return rows
 
-    def response_rows(self, scenario: CitedScenario) -> list[Row]:
+    def response_rows(self, scenario: CitedScenario) -> list[StatementRow]:
         """Return each response's values in a scenario, and counts and outcomes, as a row of a table."""
         whole = {key: self.whole(key, scenario) for key in self.values}
         columns = {name: cells(whole[key][0].value) for name, key in _COLUMNS.items() if key in whole}
@@ -286,8 +286,8 @@ def evaluate(
         replies,
         judged_baselines(responses, splits, heard, asking, options, baselines),
         Counter(
-            (one.response, f"{one.kind.name.partition('_')[0]} questions: {read_answer(answer, one.kind.read)[1]}")
-            for one, answer in heard
+            (each.response, f"{each.kind.name.partition('_')[0]} questions: {read_answer(answer, each.kind.read)[1]}")
+            for each, answer in heard
         ),
     )
 
@@ -302,11 +302,11 @@ def values_of(
 ) -> dict[CiteEvalMeasure, Units]:
     """Return the values of all statements by measure, from the judge's verdicts on each response."""
     ratings, distances = [], []
-    for response, split, said in zip(responses, splits, judged, strict=True):
+    for response, split, verdicts in zip(responses, splits, judged, strict=True):
         for statement in split.statements:
-            cited, context = statement.citations, said.contexts.get(statement.number)
-            edits, passages = said.edits.get(statement.number), len(response.passages)
-            ratings.append(by_rating(cited, context, said.stars.get(statement.number), options))
+            cited, context = statement.citations, verdicts.contexts.get(statement.number)
+            edits, passages = verdicts.edits.get(statement.number), len(response.passages)
+            ratings.append(by_rating(cited, context, verdicts.stars.get(statement.number), options))
             distances.append(by_edits(cited, context, edits, options, passages, coefficients))
     rating, edit = (Units(*np.array(rows, dtype=np.float64).reshape(-1, 3).T) for rows in (ratings, distances))
     if mode != "edits":

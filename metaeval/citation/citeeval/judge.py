@@ -240,8 +240,8 @@ def asked_fields(
     models: the model names in the replies. prompts: NAME@FINGERPRINT of other prompts than CiteEval's; options of
     CiteEval's questions are then left out. instead: values that are named in place of the options' own.
     """
-    own = Asking.model_fields.keys() - ChatOptions.model_fields.keys()
-    left_out = {"model", "attribution_file", "editing_file", *(() if prompts is None else own)}
+    of_citeeval = Asking.model_fields.keys() - ChatOptions.model_fields.keys()
+    left_out = {"model", "attribution_file", "editing_file", *(() if prompts is None else of_citeeval)}
     if prompts is None:
         prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
         if asking.statements_per_request is not None:

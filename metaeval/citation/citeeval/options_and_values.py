@@ -105,15 +105,15 @@ class Units(NamedTuple):
         return np.isnan(self.value) & ~np.isnan(self.worst)
 
 
-Ends = tuple[float, float, float]
+UnitEnds = tuple[float, float, float]
 """A statement's value, worst and best."""
 
-NEEDS_NONE: Ends = (np.nan, np.nan, np.nan)
+NEEDS_NONE: UnitEnds = (np.nan, np.nan, np.nan)
 """A statement that needs no citation and has none is left out of the mean."""
 
-LACKS: Ends = (0.0, 0.0, 0.0)
-MISSING: Ends = (np.nan, 0.0, 1.0)
-UNDECIDED: Ends = (np.nan, 0.0, np.nan)
+LACKS: UnitEnds = (0.0, 0.0, 0.0)
+MISSING: UnitEnds = (np.nan, 0.0, 1.0)
+UNDECIDED: UnitEnds = (np.nan, 0.0, np.nan)
 """A statement without citations of which it is not known whether it needs one."""
 
 
@@ -124,7 +124,7 @@ def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | No
 
 def by_rating(
     citations: Sequence[int], context: int | None, stars: int | None, options: CiteEvalOptions = PAPER
-) -> Ends:
+) -> UnitEnds:
     """Return IterCoE: the judge's rating (stars, 1 to 5) as (stars - 1) / 4; of an uncited statement, see `uncited`."""
     if not citations:
         return uncited(context, options)
@@ -140,7 +140,7 @@ def by_edits(
     options: CiteEvalOptions = PAPER,
     passages: int | None = None,
     coefficients: Coefficients = PUBLISHED,
-) -> Ends:
+) -> UnitEnds:
     """Return EditDist: the edit distance of a statement's citations; of an uncited statement, see `uncited`.
 
     edits: None where the judge gave none, empty where it would change nothing. passages: the number of passages (None:
@@ -158,7 +158,7 @@ def by_edits(
     return (edit_distance(citations, edits, coefficients, options.index_shift),) * 3
 
 
-def uncited(context: int | None, options: CiteEvalOptions = PAPER) -> Ends:
+def uncited(context: int | None, options: CiteEvalOptions = PAPER) -> UnitEnds:
     """Return the value of a statement without citations: 0 if it rests on the passages, none if on something else."""
     return {None: UNDECIDED, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
 

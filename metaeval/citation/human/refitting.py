@@ -91,7 +91,7 @@ def edited_statements(
             if not citations:
                 continue
             here = statement.start, statement.end
-            held = max(human.statements, key=lambda one: one.shared(*here), default=None)
+            held = max(human.statements, key=lambda each: each.shared(*here), default=None)
             rating = held.rating if held is not None and held.shared(*here) > 0 else None
             if edits is None:
                 left_out["not edited by the judge"] += 1

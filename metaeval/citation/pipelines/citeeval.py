@@ -32,7 +32,7 @@ from metaeval.citation.measures import Statistic
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedTable, Definition, Measure, Missing
 from metaeval.citation.pipelines.citeeval_baselines import (
-    Columns,
+    BaselineColumns,
     add_baselines,
     baseline_definition,
     load_labellers,
@@ -58,7 +58,7 @@ _READING = {
     "vanilla": "mode vanilla: the rating without reasoning, and no edits; answers: those with a rating",
 }
 
-Profile = Annotated[shared.ProfileName, one_of("profile", PROFILES)]
+CiteEvalProfile = Annotated[shared.ProfileName, one_of("profile", PROFILES)]
 Scenario = Annotated[
     CitedScenario,
     Flag("NAME"),
@@ -71,7 +71,7 @@ _EXAMPLES = 3
 class AsksJudge(shared.AsksChat):
     """Base of options of an analysis that asks CiteEval's judge."""
 
-    profile: Profile = "paper"
+    profile: CiteEvalProfile = "paper"
     attribution_file: Path | None = Field(
         default=None, description="A prompt of your own that asks what each statement rests on."
     )
@@ -85,8 +85,8 @@ class AsksJudge(shared.AsksChat):
 
         Raises `UserError` for a wrong option or prompt file.
         """
-        own = {name: getattr(self, name) for name in Asking.model_fields.keys() & AsksJudge.__annotations__.keys()}
-        asking = shared.chat_options(Asking, self, **own, **fixed)
+        names = Asking.model_fields.keys() & AsksJudge.__annotations__.keys()
+        asking = shared.chat_options(Asking, self, **{name: getattr(self, name) for name in names}, **fixed)
         load_prompts(asking)
         return asking
 
@@ -148,7 +148,7 @@ def rated_table(
 def counted(splits: Sequence[Split]) -> list[tuple[int, str]]:
     """Return how many statements and citations the answers have."""
     statements = [statement for split in splits for statement in split.statements]
-    return [(len(statements), "statement"), (sum(len(one.citations) for one in statements), "citation")]
+    return [(len(statements), "statement"), (sum(len(each.citations) for each in statements), "citation")]
 
 
 def _run(options: CiteEvalCommand, progress: Progress) -> Done:
@@ -171,10 +171,12 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
         models = chat.models
     # Refitted coefficients change the edit distance, and no baseline.
     refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
-    own = [replace(measure, ranks=key == rated.main) for key, measure in MEASURES.items() if key in rated.values]
+    measures = [replace(measure, ranks=key == rated.main) for key, measure in MEASURES.items() if key in rated.values]
     names = [*rated.baselines, *(labellers.names and ["attrscore"])]
     definitions = [
-        Definition("citeeval", "CiteEval", [*own, Measure("answers", "answers", "", 1, 0)], _READING[options.mode]),
+        Definition(
+            "citeeval", "CiteEval", [*measures, Measure("answers", "answers", "", 1, 0)], _READING[options.mode]
+        ),
         *(baseline_definition(name, rated, options.scenario) for name in dict.fromkeys(names)),
     ]
     if judges.cutoffs:
@@ -198,7 +200,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
         *beside[2],
         Note("marks", f"cite nothing: {wrong} (first: {first})" if marks else ""),
         counted=counted(splits),
-        sheets=lambda around: system_sheets(cited, around, rated, asking, options.scenario, own, retrieved),
+        sheets=lambda around: system_sheets(cited, around, rated, asking, options.scenario, measures, retrieved),
         rows=_rows(rated, asking, options.scenario, *beside[:2]),
     )
 
@@ -215,19 +217,19 @@ def _measured(rated: Rated, scenario: CitedScenario, missing: Missing) -> dict[s
 
 
 def _rows(
-    rated: Rated, asking: Asking, scenario: CitedScenario, of_answers: Columns, of_statements: Columns
+    rated: Rated, asking: Asking, scenario: CitedScenario, of_answers: BaselineColumns, of_statements: BaselineColumns
 ) -> list[Table]:
     """Return the rows of answers, statements and replies, with the baselines' columns beside CiteEval's."""
     took = [tokens_and_cost(replies, asking) for replies in rated.replies]
-    own: dict[str, Sequence[Any]] = {
-        "tokens_in": [one["tokens in"] for one in took],
-        "tokens_out": [one["tokens out"] for one in took],
+    columns: dict[str, Sequence[Any]] = {
+        "tokens_in": [each["tokens in"] for each in took],
+        "tokens_out": [each["tokens out"] for each in took],
         "words": word_counts(rated),
         "omission_rate": omission(rated),
         **of_answers,
     }
     answers: list[Record] = [
-        {**answer_cells(answer), **row, **{name: column[number] for name, column in own.items()}}
+        {**answer_cells(answer), **row, **{name: column[number] for name, column in columns.items()}}
         for number, (answer, row) in enumerate(zip(rated.responses, rated.response_rows(scenario), strict=True))
     ]
     statements: list[Record] = [

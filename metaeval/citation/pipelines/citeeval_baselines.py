@@ -60,8 +60,8 @@ _SUPPOSED = (
     "answers: those whose value is known; a missing value is supposed to be as the known ones of its kind in the system"
 )
 
-Columns = dict[str, Sequence[Any]]
-"""Columns of rows, by name."""
+BaselineColumns = dict[str, Sequence[Any]]
+"""BaselineColumns of rows, by name."""
 
 
 def baseline_definition(name: str, rated: Rated, scenario: CitedScenario) -> Definition:
@@ -102,14 +102,14 @@ def add_baselines(
     models: Sequence[str],
     scenario: CitedScenario,
     progress: Progress,
-) -> tuple[Columns, Columns, list[Note]]:
+) -> tuple[BaselineColumns, BaselineColumns, list[Note]]:
     """Add the baselines to the table, and return their columns in rows of answers and of statements, and notes.
 
     Metrics judge AutoAIS by decisions, the chat model judges LQAC, and the chat model or a metric with three classes
     judges AttrScore.
     """
-    answers: Columns = {}
-    statements: Columns = {}
+    answers: BaselineColumns = {}
+    statements: BaselineColumns = {}
     labels: list[tuple[str, str]] = []
     cuts: list[tuple[str, str]] = []
 
@@ -152,8 +152,8 @@ def add_baselines(
         )
         add(name, asking.model, judged, f"_{asking.model}" if name == "attrscore" else "", baseline=name, **fields)
     for metric in labellers.names:
-        found, signed, cut = _labelled(metric, labellers, rated, progress)
-        judged = attrscore(rated.responses, rated.splits, found, rated.options, metric)
+        by_place, signed, cut = _labelled(metric, labellers, rated, progress)
+        judged = attrscore(rated.responses, rated.splits, by_place, rated.options, metric)
         add("attrscore", metric, judged, f"_{metric}", baseline="attrscore", **signed)
         cuts += [(plain(metric), cut)] if cut else []
     return answers, statements, [Note("labels", "", tuple(labels)), Note("input limits", "", tuple(cuts))]
@@ -188,9 +188,9 @@ def _labelled(
 
 def _measured(whole: Mapping[str, Units], system: Any, missing: Missing) -> dict[str, Statistic]:
     """Return the means of a baseline's values of answers; one that cannot be estimated leaves its system without."""
-    found = {}
+    statistics = {}
     for key, units in whole.items():
         unsettled = np.isnan(units.value) & ~np.isnan(units.worst)
         estimated = np.where(np.isin(system, system[unsettled]), np.nan, units.value)
-        found[key] = means(cells(estimated if missing is None else units[1 + missing]))
-    return found
+        statistics[key] = means(cells(estimated if missing is None else units[1 + missing]))
+    return statistics

@@ -141,7 +141,7 @@ def _differences(
             {"first": first, "second": second, "measure": measure.key, **gap.record("difference")}
             for measure, gap in zip(measures, gaps, strict=True)
         ]
-        printed = [interval_cell(gap.ends, one.column) for one, gap in zip(measures, gaps, strict=True)]
+        printed = [interval_cell(gap.ends, measure.column) for measure, gap in zip(measures, gaps, strict=True)]
         table.add("", f"{plain(first)} less {plain(second)}", printed, *records)
     headings = ["systems", *(measure.label for measure in measures)]
     title = "Differences between systems, on the same resampled groups"

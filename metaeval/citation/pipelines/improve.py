@@ -151,7 +151,8 @@ def _values(cited: CitedTable, shared: Provenance, rounds: Sequence[Round], scen
     table = TableLines()
     values = {key: [each.rated.whole(key, scenario)[0].value for each in rounds] for key in MEASURES}
     citations = [
-        [sum(len(one.citations) for one in split.statements) for split in each.rated.splits] for each in rounds
+        [sum(len(statement.citations) for statement in split.statements) for split in each.rated.splits]
+        for each in rounds
     ]
     for place, system in enumerate(cited.systems):
         rows = cited.rows(place)

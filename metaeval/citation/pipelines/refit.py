@@ -110,7 +110,9 @@ def _fit_people(options: RefitCommand) -> Done:
     if options.dry_run:
         text = "People's edits are fitted, and no chat model is asked: nothing is paid."
         return shared.estimated(options.run(), text)
-    edited, left_out = human_edited(human.answers, human.people, group_codes([one.answer for one in human.answers])[0])
+    edited, left_out = human_edited(
+        human.answers, human.people, group_codes([rated.answer for rated in human.answers])[0]
+    )
     # People's citations are counted, so that no number can be one too high.
     profile = replace(PROFILES[options.profile], index_shift=False)
     fitted = fit(edited, left_out, profile, options.run().interval.seed)
@@ -157,18 +159,18 @@ def _done(
         ),
     )
     sheets = [_agreement(agreement(fitted, resampling_of(config)), around), _coefficients(fitted, around)]
-    made = {"answers": data_reference(data), **origin, "statements": data.statements, "groups": data.groups}
+    origin = {"answers": data_reference(data), **origin, "statements": data.statements, "groups": data.groups}
     return Done(
         config=config,
         sheets=sheets,
-        files=[partial(_write, coefficients=fitted.coefficients, made=made)],
+        files=[partial(_write, coefficients=fitted.coefficients, origin=origin)],
         read=[file for file in options.files if isinstance(file, Path)],
         value=Sheets(sheets),
     )
 
 
-def _write(folder: Path, coefficients: Coefficients, made: Mapping[str, Any]) -> list[Path]:
-    write_text(folder / "fitted.json", coefficients_text(coefficients, made))
+def _write(folder: Path, coefficients: Coefficients, origin: Mapping[str, Any]) -> list[Path]:
+    write_text(folder / "fitted.json", coefficients_text(coefficients, origin))
     return [folder / "fitted.json"]
 
 
