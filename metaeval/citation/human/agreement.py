@@ -161,15 +161,15 @@ def agreement_of(
 
 def judgements_of(rated: Rated, people: People) -> People:
     """Return the judgements of each response's statements, by response; `UserError` for a response without any."""
-    found = {}
+    judgements = {}
     for response, split in zip(rated.responses, rated.splits, strict=True):
         if response.id not in people:
             raise UserError(
                 f"The human judgements have no sample {response.id!r}, which is the id of a response: give the "
                 "judgements of these responses."
             )
-        found[response.id] = match_judgements(response.id, split.statements, people[response.id])
-    return found
+        judgements[response.id] = match_judgements(response.id, split.statements, people[response.id])
+    return judgements
 
 
 Contexts = tuple[str | None, Sequence[int | None], bool]
@@ -178,13 +178,13 @@ Contexts = tuple[str | None, Sequence[int | None], bool]
 
 def contexts_of(rated: Rated, people: People) -> list[Contexts]:
     """Return the contexts of all statements of the judged responses, in order."""
-    judgements, found = judgements_of(rated, people), list[Contexts]()
+    judgements, contexts = judgements_of(rated, people), list[Contexts]()
     for response, split, judged in zip(rated.responses, rated.splits, rated.judged, strict=True):
         for statement, judgement in zip(split.statements, judgements[response.id], strict=True):
             context = context_of(judged.contexts.get(statement.number), rated.options)
             label = None if context is None else CONTEXTS[context]
-            found.append((label, judgement.contexts, bool(statement.citations)))
-    return found
+            contexts.append((label, judgement.contexts, bool(statement.citations)))
+    return contexts
 
 
 def context_counts(
@@ -261,8 +261,8 @@ def over_systems(
         return np.array([replicates(mean, numbers, group, draws) for numbers in system_rows], dtype=np.float64)
 
     measures = {}
-    for measure, found in level.values.items():
-        score = found["value"].to_numpy()
+    for measure, values in level.values.items():
+        score = values["value"].to_numpy()
         ours, theirs = mean_values(score), mean_values(np.where(np.isnan(score), np.nan, rows.gold))
         measures[measure] = _first(ours), interval_of(rank_agreement(ours, theirs)[0], resampling.level)
     return _first(mean_values(rows.gold)), measures

@@ -1,6 +1,6 @@
 """Human ratings of the statements of answers, and measures' values joined with them.
 
-Values and ratings are data frames. A unit (a statement, a sentence, an answer) has a `value`, the `worst` and the
+UnitValues and ratings are data frames. A unit (a statement, a sentence, an answer) has a `value`, the `worst` and the
 `best` that it can be, and the `reason` why a verdict is missing. Without a value and a reason, the measure does not
 score it; with both, the value leaves out parts that lack a verdict; without worst and best, its range is not known.
 """
@@ -154,7 +154,7 @@ def rating_of(ratings: Sequence[float | None]) -> float | None:
     return _mean(known) if 2 * len(known) > len(ratings) else None
 
 
-class Values(NamedTuple):
+class UnitValues(NamedTuple):
     """A measure's values of sentences (columns answer, start, end, value, reason) and of answers.
 
     answers: columns value, worst, best, reason; the index is the answers' ids. An answer without a row has no value.
@@ -182,8 +182,8 @@ def means(frame: DataFrame, by: Sequence[str], in_part: bool = False) -> DataFra
 
     by: the columns that name the group. A group that lacks a verdict has no value, unless values `in_part` are wanted.
     """
-    found = frame.groupby(list(by), sort=False)[["value", "reason"]].agg({"value": "mean", "reason": "first"})
-    return found if in_part else found.assign(value=found["value"].where(found["reason"].isna()))
+    pooled = frame.groupby(list(by), sort=False)[["value", "reason"]].agg({"value": "mean", "reason": "first"})
+    return pooled if in_part else pooled.assign(value=pooled["value"].where(pooled["reason"].isna()))
 
 
 def align(statements: DataFrame, spans: DataFrame) -> tuple[DataFrame, int]:
@@ -231,20 +231,20 @@ class Level:
         Missing verdicts decide between low and high, which are NaN for statements and where the bounds of a row are
         not known. Rows that the pipeline does not score are left out.
         """
-        found, is_open = self.values[measure], self.values[measure]["reason"].notna()
-        known = self.unit == "responses" and found.loc[is_open, ["worst", "best"]].notna().all(axis=None)
-        ends = [found[end].where(is_open, found["value"]).mean() if known else np.nan for end in ("worst", "best")]
-        return (float(found["value"].mean()), *map(float, ends))  # type: ignore[return-value]
+        rows, is_open = self.values[measure], self.values[measure]["reason"].notna()
+        known = self.unit == "responses" and rows.loc[is_open, ["worst", "best"]].notna().all(axis=None)
+        ends = [rows[end].where(is_open, rows["value"]).mean() if known else np.nan for end in ("worst", "best")]
+        return (float(rows["value"].mean()), *map(float, ends))  # type: ignore[return-value]
 
     def statuses(self, measure: str) -> list[Status]:
         """Return why each row has no score: nothing to score, the reason of its missing verdict, or absent."""
-        found = self.values[measure]
-        reasons = found["reason"].fillna(Status.NOTHING_TO_SCORE).where(found["value"].isna(), Status.OK)
+        rows = self.values[measure]
+        reasons = rows["reason"].fillna(Status.NOTHING_TO_SCORE).where(rows["value"].isna(), Status.OK)
         return [Status(reason) if reason in {*Status} else Status.ABSENT for reason in reasons]
 
     def lines(self) -> str:
         """Return ratings and scores as the text of a JSONL file, in the format of `metaeval.corpus.loaders.ratings`."""
-        scores = {name: found["value"].tolist() for name, found in self.values.items()}
+        scores = {name: rows["value"].tolist() for name, rows in self.values.items()}
         lines = []
         for number, row in enumerate(self.ratings.rows):
             fields: dict[str, object] = {"id": row.id, "group": row.group, "gold": row.gold}
@@ -259,7 +259,7 @@ Aligned = Mapping[str, "tuple[DataFrame, int]"]
 
 
 def rated_levels(
-    name: str, human: HumanSet, measures: Mapping[str, Values], gaps: Gaps
+    name: str, human: HumanSet, measures: Mapping[str, UnitValues], gaps: Gaps
 ) -> tuple[Aligned, list[Level], list[tuple[str, str]]]:
     """Return aligned values, the usable levels (statements first), and (level, reason) for each level left out.
 
@@ -282,33 +282,33 @@ def rated_levels(
 
 
 def rated_level(
-    unit: RatedUnit, name: str, human: HumanSet, measures: Mapping[str, Values], aligned: Aligned, gaps: Gaps
+    unit: RatedUnit, name: str, human: HumanSet, measures: Mapping[str, UnitValues], aligned: Aligned, gaps: Gaps
 ) -> Level:
     """Return a level, with a row for each statement or response that has a rating, or takes one (`gaps`)."""
     from pandas import Series
 
     by_id = {rated.answer.id: rated.answer for rated in human.answers}
     gold = Series({rated.answer.id: rated.response(gaps) for rated in human.answers}, dtype="float64")
-    found = {key: each.answers.reindex(gold.index) for key, each in measures.items()}
+    columns = {key: each.answers.reindex(gold.index) for key, each in measures.items()}
     if gaps == "full marks":
-        for each in found.values():
+        for each in columns.values():
             each.loc[~_scored(each), ["value", "worst", "best"]] = 1.0
     if unit == "responses":
         rows = gold.rename_axis("id").reset_index(name="rating")
         rows = rows.assign(answer=rows["id"], text=rows["id"].map({key: each.text for key, each in by_id.items()}))
-        found = {
+        columns = {
             key: each.reset_index(drop=True)
-            for key, each in found.items()
+            for key, each in columns.items()
             if key in aligned or _scored(measures[key].answers).any()
         }
     else:
-        rows, wholes = human.frame, found
+        rows, wholes = human.frame, columns
         rows["id"] = rows["answer"] + "#" + rows["number"].astype(str)
-        found = {key: each for key, (each, _) in aligned.items()}
+        columns = {key: each for key, (each, _) in aligned.items()}
         if gaps != "left out":
             rows["rating"] = rows["rating"].fillna(rows["answer"].map(gold))
-            taken = {key: wholes[key].reindex(rows["answer"]).set_axis(rows.index) for key in found}
-            found = {key: each.where(_scored(each), taken[key][each.columns]) for key, each in found.items()}
+            taken = {key: wholes[key].reindex(rows["answer"]).set_axis(rows.index) for key in columns}
+            columns = {key: each.where(_scored(each), taken[key][each.columns]) for key, each in columns.items()}
     kept = rows["rating"].notna()
     lacks = "statements without a rating" if unit == "statements" else "responses none of whose statements has a rating"
     dropped = Counter(human.dropped) + Counter({lacks: int((~kept).sum())})
@@ -317,7 +317,7 @@ def rated_level(
         for row in rows[kept].itertuples()
     ]
     values = {}
-    for key, each in found.items():
+    for key, each in columns.items():
         values[key] = each[kept].reset_index(drop=True).reindex(columns=ANSWERS[1:])
         if not key.startswith(FROM_FILE):
             values[key]["value"] = values[key]["value"].round(DIGITS)
@@ -329,9 +329,9 @@ def known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def _scored(found: DataFrame) -> Series[bool]:
+def _scored(frame: DataFrame) -> Series[bool]:
     """Return which units the measure scores: those with a value, or whose verdict is missing."""
-    return found["value"].notna() | found["reason"].notna()
+    return frame["value"].notna() | frame["reason"].notna()
 
 
 def _mean(values: Sequence[float]) -> float | None:

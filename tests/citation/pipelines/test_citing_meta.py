@@ -19,7 +19,7 @@ from metaeval.citation.human.agreement import agreement
 from metaeval.citation.human.rated_statements import rated_level
 from metaeval.citation.human.rating_files import read_human_set
 from metaeval.citation.pipelines.meta.measured import claim_values, whole_values
-from metaeval.citation.pipelines.meta.run import META, Comparison
+from metaeval.citation.pipelines.meta.run import META, MetaEvaluation
 from metaeval.citation.pipelines.meta.tables import meta_sheets
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.errors import UserError
@@ -61,7 +61,7 @@ def meta(tmp_path, rated):
     def made(*overrides, answers=ANSWERS, files=None, **options):
         given = {"pipelines": ("alce",), "nli": ("overlap",), "threshold": "0.5", "results": tmp_path / "results"}
         given = {**given, "files": files or (rated(answers),), **options}
-        return Comparison(META.options_of(given, [*QUICK, *overrides])).compare()
+        return MetaEvaluation(META.options_of(given, [*QUICK, *overrides])).compare()
 
     return made
 
@@ -454,7 +454,7 @@ def test_the_main_table_of_citeeval_is_one_command(meta, bench_files, tmp_path):
     assert list(values(found, "statements", "citeeval:rating").values()) == [*rating[:2], *rating[3:]]
     # AutoAIS is 0 without a citation, and its statements are the published ones.
     assert values(found, "statements", "autoais:recall:overlap")["r2#2"] == 0
-    # Cited: people's rating of r2.2 is masked and takes r2's, which is 1. Values other than CiteEval's stay, and a
+    # Cited: people's rating of r2.2 is masked and takes r2's, which is 1. UnitValues other than CiteEval's stay, and a
     # baseline's response keeps all of its statements.
     expected = stats.pearsonr(others, [*theirs[:4], 1, *theirs[5:]])[0]
     assert records["cited", "scores:others", "statements"]["pearson"] == pytest.approx(expected, abs=1e-12)

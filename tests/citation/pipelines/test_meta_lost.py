@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.human.rated_statements import rated_levels
-from metaeval.citation.pipelines.meta.run import META, Comparison
+from metaeval.citation.pipelines.meta.run import META, MetaEvaluation
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.scifi.facts import read_with_model
 from metaeval.llm.endpoint import Cause
@@ -54,7 +54,7 @@ def prepare(tmp_path, rated_row):
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
         given = {"files": (path,), "pipelines": ("scifi",), "nli": ("overlap",), "results": tmp_path / "results"}
         quick = ("interval.resamples=20", "comparison.permutations=0", "controls=false", "splitter=rules")
-        return Comparison(META.options_of(given | asked, [*quick, *overrides]))
+        return MetaEvaluation(META.options_of(given | asked, [*quick, *overrides]))
 
     return made
 

@@ -1,1 +1,1 @@
-"""Values of citation pipelines against people's ratings."""
+"""UnitValues of citation pipelines against people's ratings."""

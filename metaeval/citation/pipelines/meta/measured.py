@@ -14,7 +14,7 @@ from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated
 from metaeval.citation.citeeval.options_and_values import CitedScenario, Units, in_scenario
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.rated_statements import ANSWERS, FROM_FILE, SENTENCES, Values, means, units
+from metaeval.citation.human.rated_statements import ANSWERS, FROM_FILE, SENTENCES, UnitValues, means, units
 from metaeval.citation.human.rating_files import read_score_file
 from metaeval.citation.measures import AnswerShare
 from metaeval.citation.pipelines.metric_verdicts import Backend
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _JUDGED: tuple[CiteEvalMeasure, ...] = ("auto", "rating", "edits")
 
-Place = tuple[str, int | None, int | None]
+SentencePlace = tuple[str, int | None, int | None]
 """An answer's id, and the offsets of a sentence."""
 
 ABSENT = "absent"
@@ -47,7 +47,7 @@ class Measurement(NamedTuple):
 
     name: str
     fields: Mapping[str, object]
-    values: Values
+    values: UnitValues
     tested: bool
     ledger: Ledger | None = None
 
@@ -55,7 +55,7 @@ class Measurement(NamedTuple):
 def measurements(
     pipeline: str,
     fields: Mapping[str, object],
-    values: Mapping[str, Values],
+    values: Mapping[str, UnitValues],
     backend: Backend | None = None,
 ) -> list[Measurement]:
     """Return a measurement of each measure in `values`, by a backend if there is one. fields: those that all share."""
@@ -73,7 +73,7 @@ def claim_values(
     recall: Sequence[AnswerShare],
     precision: Sequence[AnswerShare],
     soft: bool = False,
-) -> dict[str, Values]:
+) -> dict[str, UnitValues]:
     """Return the values of the measures "recall", "precision" and "f1" of claims and citations.
 
     lines: the citation table. recall, precision: the share of each answer. A sentence's recall is the mean over its
@@ -94,16 +94,18 @@ def claim_values(
     both = zip([*sentences, harmonic(*sentences)], [*wholes, harmonic(*wholes)], strict=True)
     # A missing verdict can be left out of either share, and not be counted as open (precision by citation groups).
     in_part = np.array([any(each.open and each.total for each in pair) for pair in zip(recall, precision, strict=True)])
-    found = {}
+    measured = {}
     for name, (of_sentences, of_answers) in zip(("recall", "precision", "f1"), both, strict=True):
         of_answers.loc[in_part & of_answers["value"].notna(), "reason"] = ABSENT
         if soft:
             of_answers.loc[of_answers["reason"].notna(), ["worst", "best"]] = np.nan
-        found[name] = Values(of_sentences.reset_index(), of_answers)
-    return found
+        measured[name] = UnitValues(of_sentences.reset_index(), of_answers)
+    return measured
 
 
-def _pooled(places: Sequence[Place], values: Sequence[float | None], reasons: Sequence[str | None]) -> DataFrame:
+def _pooled(
+    places: Sequence[SentencePlace], values: Sequence[float | None], reasons: Sequence[str | None]
+) -> DataFrame:
     """Return the means of the units at each place (`means`), by answer, start and end."""
     rows = [(*place, *unit) for place, *unit in zip(places, values, reasons, strict=True)]
     return means(units(rows, SENTENCES), SENTENCES[:3])
@@ -118,10 +120,10 @@ def share_values(answers: Sequence[Answer], shares: Sequence[AnswerShare]) -> Da
     return units(rows, ANSWERS).set_index("answer")
 
 
-def whole_values(answers: Sequence[Answer], values: Sequence[float | None]) -> Values:
+def whole_values(answers: Sequence[Answer], values: Sequence[float | None]) -> UnitValues:
     """Return a measure that has values of answers alone, none of which lacks a verdict."""
     rows = [(answer.id, value, value, value, None) for answer, value in zip(answers, values, strict=True)]
-    return Values(units([], SENTENCES), units(rows, ANSWERS).set_index("answer"))
+    return UnitValues(units([], SENTENCES), units(rows, ANSWERS).set_index("answer"))
 
 
 def harmonic(recall: DataFrame, precision: DataFrame) -> DataFrame:
@@ -130,9 +132,9 @@ def harmonic(recall: DataFrame, precision: DataFrame) -> DataFrame:
     def f1(first: Series[float], second: Series[float]) -> Series[float]:
         return (2 * second * first / (second + first)).mask(first + second == 0, 0.0)
 
-    found = recall.assign(**{name: f1(recall[name], precision[name]) for name in recall.columns.drop("reason")})
+    both = recall.assign(**{name: f1(recall[name], precision[name]) for name in recall.columns.drop("reason")})
     missing = [each["reason"].where(each["value"].isna()) for each in (recall, precision)]
-    return found.assign(reason=missing[0].fillna(missing[1]))
+    return both.assign(reason=missing[0].fillna(missing[1]))
 
 
 def places_of(answers: Sequence[Answer], splits: Sequence[Split]) -> tuple[DataFrame, DataFrame]:
@@ -154,42 +156,42 @@ def placed(places: DataFrame, of: Units, missing: Bools, reasons: Sequence[str] 
 
 def baseline_values(
     answers: Sequence[Answer], splits: Sequence[Split], values: Mapping[str, Units]
-) -> dict[str, Values]:
+) -> dict[str, UnitValues]:
     """Return a baseline's values by measure; a response's is the mean over all its statements.
 
     values: of all statements, by measure. A value between its ends is missing.
     """
     response = np.repeat(np.arange(len(splits)), [len(split.statements) for split in splits])
-    found = {}
+    measured = {}
     for measure, each in values.items():
         wholes = response_means(each, np.ones(response.size, dtype=np.bool_), response, len(splits))
         known = [of._replace(value=np.where(of.worst == of.best, of.worst, np.nan)) for of in (each, wholes)]
         frames = zip(places_of(answers, splits), known, strict=True)
-        found[measure] = Values(*(placed(places, of, of.worst < of.best) for places, of in frames))
-    return found
+        measured[measure] = UnitValues(*(placed(places, of, of.worst < of.best) for places, of in frames))
+    return measured
 
 
-def citeeval_values(rated: Rated, scenario: CitedScenario) -> dict[str, Values]:
+def citeeval_values(rated: Rated, scenario: CitedScenario) -> dict[str, UnitValues]:
     """Return CiteEval-Auto, its rating and its edit distance in a scenario, by measure.
 
     A judge that makes no edits has the rating alone.
     """
     # A statement that a reply skips has no judgement of its own, though the reply was read.
     read = ("read", "in part", "not asked")
-    said = np.array(["unparsed" if judged.editing in read else judged.editing for judged in rated.judged])
+    reasons = np.array(["unparsed" if judged.editing in read else judged.editing for judged in rated.judged])
     statements, answers = places_of(rated.responses, rated.splits)
-    found: dict[str, Values] = {}
+    measured: dict[str, UnitValues] = {}
     for measure in (each for each in _JUDGED if each in rated.values):
         kept = in_scenario(rated.values[measure], rated.cited, scenario)
         whole, _, missing = rated.whole(measure, scenario)
-        sentences = placed(statements, kept, kept.missing, said[rated.response].tolist())
-        found[measure] = Values(sentences, placed(answers, whole, missing > 0))
-    return found
+        sentences = placed(statements, kept, kept.missing, reasons[rated.response].tolist())
+        measured[measure] = UnitValues(sentences, placed(answers, whole, missing > 0))
+    return measured
 
 
-def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions) -> Values:
+def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions) -> UnitValues:
     """Return SCiFi's citation entailment; a sentence's is the mean over its facts, and missing where one is missing."""
-    places: list[Place] = [(each.answer.id, at.start, at.end) for each in facts for at in each.sentences]
+    places: list[SentencePlace] = [(each.answer.id, at.start, at.end) for each in facts for at in each.sentences]
     lost = [
         each.lost[at.number] if at.number in lost_citing(each, options) else None
         for each in facts
@@ -197,9 +199,9 @@ def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options
     ]
     places += [(line.answer, line.sentence_start, line.sentence_end) for line in lines]
     reasons = [*lost, *((line.reason or ABSENT) if line.state == "unjudged" else None for line in lines)]
-    found = _pooled(places, [*[None] * len(lost), *(line.value for line in lines)], reasons)
+    sentences = _pooled(places, [*[None] * len(lost), *(line.value for line in lines)], reasons)
     shares = share_values([each.answer for each in facts], entailments(facts, lines, options))
-    return Values(found.reset_index(), shares)
+    return UnitValues(sentences.reset_index(), shares)
 
 
 def measures_of_files(files: Sequence[Path], answers: Sequence[Answer]) -> list[Measurement]:
@@ -210,11 +212,11 @@ def measures_of_files(files: Sequence[Path], answers: Sequence[Answer]) -> list[
     """
     from pandas import concat
 
-    found: dict[str, Measurement] = {}
+    measured: dict[str, Measurement] = {}
     for path in files:
         read = read_score_file(path, {answer.id: answer for answer in answers})
         for measure, scores in read.groupby("measure", sort=False):
-            if measure in found:
+            if measure in measured:
                 raise UserError(f"Two files of scores have a measure {measure!r}: rename it in one of them.")
             sentences = scores[scores["start"].notna()]
             wholes = scores[scores["start"].isna()].set_index("answer")[["value", "reason"]]
@@ -222,10 +224,10 @@ def measures_of_files(files: Sequence[Path], answers: Sequence[Answer]) -> list[
             wholes = concat([wholes, pooled[~pooled.index.isin(wholes.index)]])
             ends = wholes["value"].where(wholes["reason"].isna())
             pinned = f"{path.name}@sha256:{sha256_file(path)[:12]}"
-            found[measure] = Measurement(
+            measured[measure] = Measurement(
                 f"{FROM_FILE}{measure}",
                 {"pipeline": "scores", "measure": measure, "file": pinned},
-                Values(sentences, wholes.assign(worst=ends, best=ends)),
+                UnitValues(sentences, wholes.assign(worst=ends, best=ends)),
                 tested=True,
             )
-    return [*found.values()]
+    return [*measured.values()]

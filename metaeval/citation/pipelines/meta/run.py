@@ -117,7 +117,7 @@ class MetaOptions(
     splitter: shared.Splitter = "auto"
 
 
-class Comparison:
+class MetaEvaluation:
     """Rated answers that are read, with all that is known before a model is asked; `compare` adds what follows.
 
     measured: every measure, those of score files first. backends: the metrics that judged, each with the pipeline that
@@ -146,8 +146,8 @@ class Comparison:
             self.asking = shared.chat_options(Asking, options)
             load_prompts(self.asking)
             # SCiFi's model has other defaults than CiteEval's judge.
-            given = self.asking.model_fields_set & ChatOptions.model_fields.keys()
-            self.chat = ChatOptions(**self.asking.model_dump(include=given))
+            named = self.asking.model_fields_set & ChatOptions.model_fields.keys()
+            self.chat = ChatOptions(**self.asking.model_dump(include=named))
         elif options.names_model or options.idle:
             raise UserError(
                 "None of these pipelines uses a chat model: add attrscore, lqac or citeeval to --pipelines, or set "
@@ -203,18 +203,19 @@ class Comparison:
             return "No pipeline here asks a chat model: nothing is sent, and nothing is paid."
         if self.options.replay is not None:
             return f"The replies are in {self.options.replay}: no chat model is asked, and nothing is paid."
-        asked: dict[str, Sequence[JudgeQuestion | Inquiry]] = {}
+        questions: dict[str, Sequence[JudgeQuestion | Inquiry]] = {}
         if "citeeval" in self.names:
             judged = f"citeeval, {count(len(self.answers), 'answer')} to judge"
-            asked[judged] = [*questions_of(self.answers, self.splits, self.asking)]
+            questions[judged] = [*questions_of(self.answers, self.splits, self.asking)]
         if self.by_model:
-            asked[" and ".join(self.by_model)] = inquiries_of(self.answers, self.splits, self.asking, self.by_model)
-        lines = [f"{name}: {estimate_for([each.request for each in own], self.chat)}" for name, own in asked.items()]
+            questions[" and ".join(self.by_model)] = inquiries_of(self.answers, self.splits, self.asking, self.by_model)
+        requests = {name: [each.request for each in of_name] for name, of_name in questions.items()}
+        lines = [f"{name}: {estimate_for(of_name, self.chat)}" for name, of_name in requests.items()]
         if "scifi" in self.names and self.parser is None:
             lines.append(f"scifi, {estimate_facts(self.answers, self.facts, self.chat, self.splitter)}")
         return "\n".join(lines)
 
-    def compare(self) -> Comparison:
+    def compare(self) -> MetaEvaluation:
         """Ask the chat model, if any, then the metrics, and compare every measure with the ratings; return itself."""
         options, chat_facts = self.options, None
         if self.chat is not None:
@@ -256,13 +257,13 @@ class Comparison:
         """Add the measures of CiteEval's judge, and of the baselines."""
         if self.asking is None:
             return
-        how, asked = (self.answers, self.splits), partial(asked_fields, self.asking, chat.models)
+        how, signed = (self.answers, self.splits), partial(asked_fields, self.asking, chat.models)
         baselines: Mapping[Baseline, JudgedStatements] = {}
         if "citeeval" in self.names:
             self.rated = evaluate(*how, chat.ask, self.asking, self.citeeval, self.by_model)
             baselines = self.rated.baselines
             fields = {"pipeline": "citeeval", "profile": self.profile, "scenario": self.options.scenario}
-            fields |= {"splitter": self.split, **asked()}
+            fields |= {"splitter": self.split, **signed()}
             self.measured += measurements("citeeval", fields, citeeval_values(self.rated, self.options.scenario))
         elif self.by_model:
             inquiries = inquiries_of(*how, self.asking, self.by_model)
@@ -271,7 +272,7 @@ class Comparison:
         for name, judged in baselines.items():
             prompts = prompts_of([LABEL] if name == "attrscore" else KINDS)
             fields = {"pipeline": name, "profile": self.profile, "splitter": self.split}
-            fields |= asked(prompts, max_tokens=BASELINE_TOKENS)
+            fields |= signed(prompts, max_tokens=BASELINE_TOKENS)
             self.measured += measurements(name, fields, baseline_values(*how, judged.values))
 
     def facts_of(self, chat: Chat | None = None) -> tuple[list[AnswerFacts], dict[str, object]]:
@@ -315,7 +316,7 @@ class Comparison:
 
 
 def _run(options: MetaOptions, progress: Progress) -> Done:
-    meta = Comparison(options, progress)
+    meta = MetaEvaluation(options, progress)
     if options.dry_run:
         return shared.estimated(meta.config, meta.cost())
     sheets, first, sentences, warnings = meta_sheets(meta.compare()), [], [], []

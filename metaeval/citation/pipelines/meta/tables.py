@@ -25,9 +25,9 @@ from metaeval.runs.evaluation import resampling_of
 from metaeval.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from metaeval.citation.pipelines.meta.run import Comparison
+    from metaeval.citation.pipelines.meta.run import MetaEvaluation
 
-Rows = Iterable[Mapping[str, Any]]
+Records = Iterable[Mapping[str, Any]]
 
 _JUDGED: Mapping[str, CiteEvalMeasure] = {
     "citeeval:auto": "auto",
@@ -84,7 +84,7 @@ _SHEETS = {
 }
 
 
-def meta_sheets(meta: Comparison) -> list[Table]:
+def meta_sheets(meta: MetaEvaluation) -> list[Table]:
     """Return every table, in reading order; a name with a slash puts it in a folder."""
     around, tables = _provenance(meta), []
     for name, rows in _all_rows(meta):
@@ -106,7 +106,7 @@ def meta_sheets(meta: Comparison) -> list[Table]:
     return tables
 
 
-def _all_rows(meta: Comparison) -> Iterator[tuple[str, Rows]]:
+def _all_rows(meta: MetaEvaluation) -> Iterator[tuple[str, Records]]:
     """Yield the name of each table, and its records."""
     for level in meta.levels:
         if len(level.systems) > 1:  # a single system has no ranking
@@ -131,7 +131,7 @@ def _all_rows(meta: Comparison) -> Iterator[tuple[str, Rows]]:
     yield "measures", _measures(meta)
 
 
-def _provenance(meta: Comparison) -> provenance.Provenance:
+def _provenance(meta: MetaEvaluation) -> provenance.Provenance:
     """Return what all tables share: data, settings, notes, and a signature for each measure."""
     human = meta.human
     ratings = [[[each.start, each.end, *each.ratings] for each in rated.statements] for rated in human.answers]
@@ -164,46 +164,46 @@ def _provenance(meta: Comparison) -> provenance.Provenance:
     )
 
 
-def _measures(meta: Comparison) -> Rows:
+def _measures(meta: MetaEvaluation) -> Records:
     """Yield the numbers of rated statements and responses with a value of a measure, or without by reason."""
     for level in meta.levels:
-        for name, found in level.values.items():
-            valued, lacking = found["value"].notna(), found["reason"].notna()
+        for name, values in level.values.items():
+            valued, lacking = values["value"].notna(), values["reason"].notna()
             numbers = (valued, ~valued & ~lacking, ~valued & lacking, valued & lacking)
             outside = meta.aligned[name][1] if name in meta.aligned else 0
             counts = dict(zip(_COUNTS, [*(int(each.sum()) for each in numbers), outside], strict=True))
             means = dict(zip(_MEANS, map(known, level.mean_ends(name)), strict=True))
-            yield {"level": level.unit, "measure": name, "of": len(found), **counts, **means}
+            yield {"level": level.unit, "measure": name, "of": len(values), **counts, **means}
 
 
-def _open(meta: Comparison) -> Rows:
+def _open(meta: MetaEvaluation) -> Records:
     """Yield the responses whose value lacks a verdict, with its bounds."""
     for level in meta.levels:
-        for name, found in level.values.items() if level.unit == "responses" else ():
-            for row, each in zip(level.ratings.rows, found.itertuples(), strict=True):
+        for name, values in level.values.items() if level.unit == "responses" else ():
+            for row, each in zip(level.ratings.rows, values.itertuples(), strict=True):
                 if isinstance(each.reason, str):
                     ends = {"value": each.value, "least": each.worst, "most": each.best}
                     yield {"answer": row.id, "measure": name, **{key: known(end) for key, end in ends.items()}}
 
 
-def _within(meta: Comparison, level: Level) -> Rows:
+def _within(meta: MetaEvaluation, level: Level) -> Records:
     """Yield the correlations with people within each system."""
-    for system, measure, rows, of, found in agreement.within_systems(level, resampling_of(meta.config)):
-        yield {"system": system, "measure": measure, "rows": rows, "of": of, **_records(found)}
+    for system, measure, rows, of, values in agreement.within_systems(level, resampling_of(meta.config)):
+        yield {"system": system, "measure": measure, "rows": rows, "of": of, **_records(values)}
 
 
 def _records(correlations: Mapping[Any, Estimate]) -> dict[str, float | None]:
     return {key: value for name, each in correlations.items() for key, value in each.record(name).items()}
 
 
-def _systems(meta: Comparison, level: Level) -> Rows:
+def _systems(meta: MetaEvaluation, level: Level) -> Records:
     """Yield the systems' mean ratings and mean values, and the agreement of their rankings."""
     people, measures = agreement.over_systems(level, resampling_of(meta.config))
     for name, (means, tau) in {"people": (people, Estimate(None)), **measures}.items():
         yield {"measure": name, **dict(zip(level.systems, means, strict=True)), **tau.record("tau")}
 
 
-def _agreements(meta: Comparison) -> Rows:
+def _agreements(meta: MetaEvaluation) -> Records:
     """Yield the agreement with people by CiteEval's procedure."""
     human, answers = meta.human, meta.answers
     splits = [human.splits[answer.id] for answer in answers]
@@ -213,8 +213,8 @@ def _agreements(meta: Comparison) -> Rows:
         if measurement.name in _JUDGED and meta.rated:
             agreed = agreement.agreement(meta.rated, human.people, _JUDGED[measurement.name], scenario, drawn)
         elif measurement.name in meta.aligned:
-            found = meta.aligned[measurement.name][0]
-            columns = found["value"].to_numpy(), found["reason"].notna().to_numpy()
+            values = meta.aligned[measurement.name][0]
+            columns = values["value"].to_numpy(), values["reason"].notna().to_numpy()
             agreed = agreement.agreement_of(answers, *columns, cited, human.people, scenario, drawn)
         else:
             continue
@@ -226,7 +226,7 @@ def _agreements(meta: Comparison) -> Rows:
             yield {**row, "rows": rows, "left_out": left_out}
 
 
-def _contexts(contexts: Sequence[agreement.Contexts]) -> Rows:
+def _contexts(contexts: Sequence[agreement.Contexts]) -> Records:
     """Yield F1 of each context, of the two classes that are published and of all four."""
     for binary, forced in product((True, False), (True, False)):
         classes, counts, left_out = agreement.context_counts(contexts, forced, binary)
