@@ -75,9 +75,6 @@ Threshold = Annotated[
 ]
 """A threshold as text: a number, a number per metric, or soft."""
 
-ScenarioName = Annotated[
-    str, Flag("NAME"), Field(description="Statements that count: full (all) or cited (those with citations).")
-]
 ProfileName = Annotated[
     str,
     Flag("NAME"),
