@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
-QUICK = ("-s", "interval.resamples=30", "-s", "backoff=0.01", "-s", "output=json", "-s", "top_p=null")
+QUICK = ("-s", "interval.resamples=30", "-s", "chat.backoff=0.01", "-s", "chat.output=json", "-s", "chat.top_p=null")
 FACTS = '{"facts": ["The Oder is long."]}'
 REVIEWS = '{"statements": [{"id": 1, "thinking": "ok", "edits": [], "rating": 4}]}'
 
@@ -67,7 +67,7 @@ def test_scifi_facts_by_a_served_model(ran, contents, served, answers, tmp_path)
 
 def test_citeeval_by_a_served_model(ran, served, answers, tmp_path):
     url, models = served
-    asked = ("--model", models["reviews"], "--base-url", url, "--nli", "overlap", "-s", "contexts=where needed", *QUICK)
+    asked = ("--model", models["reviews"], "--base-url", url, "--nli", "overlap", *QUICK)
     ran("cite", "citeeval", answers, *asked, "--baselines", "lqac")
     folder = tmp_path / "results" / "latest"
     rows = rows_of(folder / "per-answers.jsonl")
@@ -75,4 +75,4 @@ def test_citeeval_by_a_served_model(ran, served, answers, tmp_path):
     assert [(row["rating"], row["edit_distance"], row["auto"]) for row in rows] == [(0.75, 1.0, 0.875)] * 3
     # What the model says is no answer to LQAC's questions: nothing of it is known, and it may be anything.
     records = json.loads((folder / "lqac.json").read_text())["records"]
-    assert {(one["value"], one["least"], one["most"]) for one in records} == {(None, 0.0, 1.0)}
+    assert {(row["value"], row["worst"], row["best"]) for row in records} == {(None, 0.0, 1.0)}

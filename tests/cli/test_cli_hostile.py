@@ -134,5 +134,5 @@ def test_a_servers_message(hostile, seen, fake, tmp_path, code):
     answer = {"id": "a", "question": "q", "text": "A b [1].", "passages": [{"text": "A b."}]}
     (tmp_path / "a.jsonl").write_text(f"{json.dumps(answer)}\n", encoding="utf-8")
     with fake.ChatServer(answer=lambda _: (code, {"error": {"message": f"sorry {hostile.TOGETHER}"}})) as server:
-        ended = seen("cite", "citeeval", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK, code=2)
+        ended = seen("cite", "citeeval", "a.jsonl", "--model", "tiny", "--base-url", server.url, code=2)
     assert "sorry =cmd" in ended.err
