@@ -108,24 +108,6 @@ def test_the_budget_ends_a_run_in_one_sentence(refused, fake, answers, tmp_path)
     assert not (tmp_path / "judge.jsonl").exists()
 
 
-def test_unparsed_replies_are_counted_and_have_no_value(cli, fake, answers, tmp_path):
-    def half(body):
-        return judge(body) if "Barges of 0 sail" in body["messages"][0]["content"] else "I like it."
-
-    with fake.ChatServer(answer=half) as server:
-        ended = cli("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, *QUICK)
-    assert ended.code == 0
-    folder = tmp_path / "results" / "latest"
-    counted = json.loads((folder / "judging.json").read_text())["records"]
-    counts = {(record["system"], record["count"]): record["value"] for record in counted}
-    assert (counts["system 0", "questions: read"], counts["system 1", "questions: unparsed"]) == (10, 10)
-    records = json.loads((folder / "citeeval.json").read_text())["records"]
-    found = {(record["system"], record["measure"]): record for record in records}
-    assert found["system 1", "rating"]["value"] is None
-    # The cited statement from 0 to 1; the other one 0, or left out.
-    assert (found["system 1", "rating"]["worst"], found["system 1", "rating"]["best"]) == (0.0, 1.0)
-
-
 BESIDE = ("--baselines", "lqac,attrscore", "--nli", "overlap")
 
 
@@ -173,16 +155,3 @@ def test_a_dry_run_says_what_it_would_cost_and_sends_nothing(cli, ran, fake, ans
         after = cli(*asked, "--dry-run", *QUICK)
         assert after.out.startswith("0 requests to ask, 45 replies already stored")
         assert server.attempts.total() == attempts
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--model", "tiny", "--baselines", "lqca"), "Did you mean 'lqac'"),
-        (("--model", "tiny", "--baselines", "attrscore:overlap"), "AttrScore needs three classes"),
-        (("--model", "tiny", "-s", "statements_per_request=0"), "statements_per_request"),
-        (("--model", "tiny", "-s", "highest=3"), "Unknown setting 'highest'"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(refused, answers, options, says):
-    assert says in refused("cite", "citeeval", answers, *options)

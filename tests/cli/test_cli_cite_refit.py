@@ -114,18 +114,6 @@ def test_too_little_to_learn_from_says_what_was_left_out(refused, fake, rated):
     assert said.endswith("Left out: requests unparsed 9, statements not edited by the judge 18.")
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ((), "A chat model judges, and none is given"),
-        (("--model", "tiny", "-s", "format=alce"), "Unknown format of rated answers 'alce'"),
-        (("--model", "tiny", "-s", "splitter=own"), "Unknown splitter 'own'"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_sentence(refused, rated, given, said):
-    assert said in refused("cite", "refit", rated, *QUICK, *given)
-
-
 def test_the_signature_tells_options_and_ratings_apart(ran, fake, rated, tmp_path):
     def signature(*given):
         with fake.ChatServer(answer=judge) as server:
@@ -137,11 +125,3 @@ def test_the_signature_tells_options_and_ratings_apart(ran, fake, rated, tmp_pat
     assert "seed=3" in signature("-s", "chat.seed=3") != plain
     rated.write_text(rated.read_text().replace("[0.2, 0.2, null]", "[0.2, 0.4, null]"))
     assert signature() != plain
-
-
-def test_answers_that_teach_nothing_are_refused(refused, fake, rated, tmp_path):
-    one = tmp_path / "one.jsonl"
-    one.write_text(rated.read_text().splitlines()[0])
-    with fake.ChatServer(answer=judge) as server:
-        said = refused("cite", "refit", one, "--model", "tiny", "--base-url", server.url, *QUICK)
-    assert "Coefficients cannot be fitted to 2 statements with citations, edits and a rating" in said

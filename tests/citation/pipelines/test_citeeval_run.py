@@ -496,19 +496,6 @@ def test_every_choice_of_a_baseline_is_in_its_signature_and_its_bounds_below(com
     assert notes(found, "labels") == [("", (("t", "1 citation got none of the three"),))]
 
 
-def test_an_estimate_counts_every_request_and_sends_nothing(compared, tmp_path, monkeypatch):
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    compared()
-    asked = {"splitter": "rules", "model": "t", "chat": {"max_tokens": 100}, "dry_run": True}
-    found = [metaeval.cite.citeeval(tmp_path / "answers.jsonl", **asked, baselines=names) for names in ([], BOTH)]
-    # CiteEval: contexts of four answers, edits of three. LQAC: 3 of support, 4 of relevance, 3 of need. AttrScore: 4.
-    assert found[0].startswith("7 requests to ask, 0 replies already stored")
-    assert "at most 700 out" in found[0]
-    assert found[1].startswith("21 requests to ask")
-    assert f"at most {7 * 100 + 14 * 1024:,} out" in found[1]
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
