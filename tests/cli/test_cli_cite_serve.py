@@ -75,6 +75,6 @@ def test_citeeval_by_a_served_model(ran, served, answers, tmp_path):
     assert [(row["rating"], row["edit_distance"], row["auto"]) for row in rows] == [(0.75, 1.0, 0.875)] * 3
     # What the model says is no answer to LQAC's questions: nothing of it is known, and it may be anything.
     records = json.loads((folder / "lqac.json").read_text())["records"]
-    assert {(row["value"], row["worst"], row["best"]) for row in records if row["measure"] != "answers"} == {
+    assert {(row["value"], row["worst"], row["best"]) for row in records if row["measure"] != "lqac_answers"} == {
         (None, 0.0, 1.0)
     }
