@@ -95,7 +95,9 @@ def trees_of(folder: Path) -> list[ClaimTree]:
     answers, _ = judged_answers(folder, read_manifest(folder), None)
     splitter = find_sentence_splitter("auto")
     texts = (sentence.text for answer in answers for sentence in split(whole(answer.text), splitter))
-    trees = (tree_of(text, parser, profile) for text in texts if has_mark(text))
+    # Sentences that cite nothing, or are too long for the rules, are not parsed.
+    parsed = (text for text in texts if draft(text, aliice_profile(profile)).text is not None)
+    trees = (tree_of(text, parser, profile) for text in parsed)
     return list(islice((tree for tree in trees if len(tree[1]) > 1), _TREES))
 
 
