@@ -103,11 +103,6 @@ class Rated:
         """Whether each statement has citations."""
         return np.array([bool(each.citations) for split in self.splits for each in split.statements], dtype=np.bool_)
 
-    def by_response(self, column: NDArray[Any]) -> list[list[Any]]:
-        """Return a column of all statements as lists of each response's; None in place of NaN."""
-        ends = np.cumsum([len(split.statements) for split in self.splits])[:-1]
-        return [cells(part) for part in np.split(column, ends)] if self.splits else []
-
     def lacking(self, missing: Bools, reason: str) -> list[tuple[str, str, str, str]]:
         """Return (id of the response, place, text, reason) of the statements that are marked as `missing`."""
         statements = [each for split in self.splits for each in split.statements]

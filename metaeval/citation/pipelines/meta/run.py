@@ -85,7 +85,6 @@ class MetaOptions(
     groups.StatisticsSettings,
     groups.ProtocolOptionSettings,
     groups.ControlSettings,
-    shared.CiteOptions,
 ):
     """Options of `cite meta`."""
 
