@@ -252,7 +252,7 @@ class CitedTable:
     @cached_property
     def estimates(self) -> dict[tuple[str, str, str], Estimate]:
         """The estimate of each measure, by judge, system and key."""
-        found = {}
+        estimates = {}
         for each in self.judged:
             lacking = {answer for answer, *_ in each.lacking}
             for number, system in enumerate(self.systems):
@@ -262,9 +262,9 @@ class CitedTable:
                     interval = self.interval_over(statistic, rows)
                     ends = [measures.value_of(end[key], rows) for end in each.ends if key in end] if open_ else []
                     worst, best = ends or (None, None)
-                    found[each.name, system, key] = replace(interval, worst=worst, best=best)
-                found |= {(each.name, system, key): Estimate(of(rows)) for key, of in each.whole.items()}
-        return found
+                    estimates[each.name, system, key] = replace(interval, worst=worst, best=best)
+                estimates |= {(each.name, system, key): Estimate(of(rows)) for key, of in each.whole.items()}
+        return estimates
 
     def interval_over(self, statistic: Statistic, rows: Ints) -> Estimate:
         """Return a statistic of the answers at these places, with its interval."""
@@ -349,27 +349,27 @@ class CitedTable:
 
         A single system has one block, with a line per judge. Measures without a value are left out.
         """
-        found = self.estimates
+        estimates = self.estimates
         keys = {measure.key for measure in definition.measures}
         judges = [each.name for each in self.judged if keys & (each.measured.keys() | each.whole.keys())]
         lines = [(judge, system) for judge in judges for system in self.systems]
         shown = [
             measure
             for measure in definition.measures
-            if any(found.get((*line, measure.key), Estimate(None)).value is not None for line in lines)
+            if any(estimates.get((*line, measure.key), Estimate(None)).value is not None for line in lines)
         ]
         by_judge = len(self.systems) == 1 and judges != [TEXT]
         blocks = []
         for judge in [None] if by_judge else judges:
             of_block = [line for line in lines if judge in (None, line[0])]
-            columns = [[found.get((*line, measure.key), Estimate(None)) for line in of_block] for measure in shown]
+            columns = [[estimates.get((*line, measure.key), Estimate(None)) for line in of_block] for measure in shown]
             ranks = [
                 rank([known.value for known in column], measure.column) if measure.ranks and not by_judge else {}
                 for column, measure in zip(columns, shown, strict=True)
             ]
             cells = [
-                [interval_cell(known.ends, measure.column, own) for known in column]
-                for column, measure, own in zip(columns, shown, ranks, strict=True)
+                [interval_cell(known.ends, measure.column, ranked) for known in column]
+                for column, measure, ranked in zip(columns, shown, ranks, strict=True)
             ]
             names = [line[0] if by_judge else line[1] for line in of_block]
             rows = zip(names, zip(*cells, strict=True) if cells else [()] * len(names), strict=True)
@@ -380,7 +380,7 @@ class CitedTable:
             | {"low": known.low, "high": known.high, "worst": known.worst, "best": known.best}
             for judge, system in lines
             for measure in definition.measures
-            if (known := found.get((judge, system, measure.key)))
+            if (known := estimates.get((judge, system, measure.key)))
         ]
         return shared.sheet(definition.name, definition.title, records, grid, [Note("reading", definition.reading)])
 

@@ -146,16 +146,16 @@ def _flipped(cited: CitedTable, values: Mapping[str, Floats]) -> Any:
             resampled = signs[pair, 1:] * others[pair, 1:]
             share = float(np.mean(resampled < 0)) if resampled.size else None
             named = {"measure": key, "one": judges[i].name, "other": judges[j].name}
-            found = {"lead": lead, "reversed_lead": turned, "share_of_resamples": share}
+            values = {"lead": lead, "reversed_lead": turned, "share_of_resamples": share}
             due = flip_causes(cited, [judges[judge].measured[key] for judge in (i, j)], ahead, behind)
             yield (
-                {**named, "ahead": systems[ahead], "behind": systems[behind], **found},
+                {**named, "ahead": systems[ahead], "behind": systems[behind], **values},
                 [cause for cause in due[:_CAUSES] if cause["adds"] > 0],
             )
 
 
 def flip_causes(cited: CitedTable, statistics: Sequence[Statistic], ahead: int, behind: int) -> list[dict[str, Any]]:
-    """Return the contribution of each answer of two systems to a flip, largest first; none for what is no ratio.
+    """Return the contribution of each answer of two systems to a flip, largest first; none without a ratio.
 
     It is the change of the answer's part in its system's ratio from the first judge to the second, in favour of the
     system behind. statistics: the measure under both judges. ahead, behind: places of the systems.

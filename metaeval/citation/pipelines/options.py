@@ -183,8 +183,8 @@ class AsksChat(BudgetSettings, CiteOptions):
     def idle(self) -> list[str]:
         """The options, as typed, that the user gave although they have no effect where no chat model is asked."""
         flags = {"base_url": "--base-url", "record": "--record", "requests": "--set requests", "batch": "--set batch"}
-        given = [flag for name, flag in flags.items() if getattr(self, name) is not None]
-        return [*given, *(f"--set chat.{name}" for name in self.chat)]
+        set_flags = [flag for name, flag in flags.items() if getattr(self, name) is not None]
+        return [*set_flags, *(f"--set chat.{name}" for name in self.chat)]
 
 
 def name_of_data(files: Iterable[Any]) -> str:

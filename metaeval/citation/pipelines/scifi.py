@@ -237,7 +237,7 @@ def judge_facts(
             },
         )
     texts = answer_measures.text_shares(read, lines)
-    # What is no share is a number, and can be above 1.
+    # What is not a share is a number, and can be above 1.
     numbers = {measure.key for measure in DEFINITIONS[1].measures if measure.scale == 1}
     measured = {key: micro(of, COUNTS if key in numbers else SHARES) for key, of in texts.items()}
     cited.add(TEXT, lambda missing: measured)
@@ -262,11 +262,11 @@ def _measured(
     entailment: Sequence[AnswerShare], coverage: Sequence[AnswerShare], missing: Missing
 ) -> dict[str, Statistic]:
     """Return the measures over facts and over answers; a sentence whose facts are unknown counts as one fact."""
-    found: dict[str, Statistic] = {}
+    statistics: dict[str, Statistic] = {}
     for name, shares in (("entailment", entailment), ("coverage", coverage)):
         filled = shares if missing is None else [share.filled(bool(missing)) for share in shares]
-        found |= {f"{name}_facts": micro(filled), f"{name}_answers": macro(filled)}
-    return found
+        statistics |= {f"{name}_facts": micro(filled), f"{name}_answers": macro(filled)}
+    return statistics
 
 
 def _lost(read: Sequence[AnswerFacts], rules: ScifiOptions) -> list[Lacking]:

@@ -161,22 +161,22 @@ def _results(cited: CitedTable, models: Models, around: Provenance) -> Table:
     The best of all is bold, the best of a model's strategies underlined.
     """
     values = {
-        model: [{key: cited.interval_over(of, rows) for key, of in _measures(cited).items()} for rows in own.values()]
-        for model, own in models.items()
+        model: [{key: cited.interval_over(of, rows) for key, of in _measures(cited).items()} for rows in parts.values()]
+        for model, parts in models.items()
     }
-    every, table = [found for of_model in values.values() for found in of_model], TableLines()
+    every, table = [estimates for of_model in values.values() for estimates in of_model], TableLines()
     for model, of_model in values.items():
-        for strategy, found in zip(models[model], of_model, strict=True):
+        for strategy, estimates in zip(models[model], of_model, strict=True):
             cells: list[Cell] = []
             for column in _COLUMNS:
-                printed = interval_cell(found[column.key].ends, column)
+                printed = interval_cell(estimates[column.key].ends, column)
                 places: Mapping[Rank, Sequence[Mapping[str, Estimate]]] = {"second": of_model, "best": every}
                 for place, peers in places.items():
                     ranks = rank((each[column.key].value for each in peers), column)
                     if ranks.get(printed.number) == "best":
                         printed = replace(printed, rank=place)
                 cells.append(printed)
-            table.add(plain(model), strategy, cells, *_records(model, strategy, found))
+            table.add(plain(model), strategy, cells, *_records(model, strategy, estimates))
     grid = around.lines("table-2", "Citations and coverage by strategy and model", _HEADINGS, table)
     legend = "Bold: best of all; underlined: best strategy of its model." if len(every) > 1 else ""
     return replace(grid, legend=legend)
@@ -205,19 +205,19 @@ def _differences(cited: CitedTable, models: Models, trained: Sequence[str], arou
             raise UserError(f"--trained {shown(pair)}: no strategy in common: give answers by the same strategy.")
         for strategy in (name for name in before if name in after):
             of_both = [before[strategy], after[strategy]]
-            asked = np.intersect1d(cited.group[of_both[0]], cited.group[of_both[1]])
-            if not asked.size:
+            common = np.intersect1d(cited.group[of_both[0]], cited.group[of_both[1]])
+            if not common.size:
                 raise UserError(
                     f"--trained {shown(pair)}: no question in common: give both models' answers to the same questions."
                 )
-            kept = [rows[np.isin(cited.group[rows], asked)] for rows in of_both]
+            kept = [rows[np.isin(cited.group[rows], common)] for rows in of_both]
             if lost := sum(rows.size for rows in of_both) - sum(rows.size for rows in kept):
                 lines = f"{count(lost, 'answer')} to questions that only one of the two answered"
                 left_out.append(f"{pair} ({strategy}): {lines}")
-            found = {key: _difference(cited, of, kept) for key, of in _measures(cited).items()}
-            cells = [cell(*found[column.key].ends, column, signed=True) for column in _COLUMNS]
+            differences = {key: _difference(cited, of, kept) for key, of in _measures(cited).items()}
+            cells = [cell(*differences[column.key].ends, column, signed=True) for column in _COLUMNS]
             named = " to ".join(names)
-            table.add(plain(named), strategy, cells, *_records(named, strategy, found))
+            table.add(plain(named), strategy, cells, *_records(named, strategy, differences))
     reading = "after training less before it; intervals are paired: they resample questions with both answers"
     notes = [Note("reading", reading), Note("left out", "; ".join(map(plain, left_out)))]
     return around.lines("table-3", "Differences after training", _HEADINGS, table, notes)

@@ -144,15 +144,15 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
 
 def _least_partial(options: SupportOptions, judges: Judges) -> dict[str, float | None]:
     """Return the least score of partial support by metric; `UserError` for one above that of full support."""
-    found = read_thresholds(None if options.partial is None else str(options.partial), [*judges.cutoffs], "--partial")
-    for name, least in found.items():
+    lowest = read_thresholds(None if options.partial is None else str(options.partial), [*judges.cutoffs], "--partial")
+    for name, least in lowest.items():
         full, sign = judges.cutoffs[name].value, judges.metric(name).card.direction
         if least is None or full is None or sign * least > sign * full:
             raise UserError(
                 f"--partial of {name!r} is {least}, and its threshold of full support is {full}: give both "
                 f"as numbers, --partial {name}=X {'not above' if sign > 0 else 'not below'} --threshold."
             )
-    return found
+    return lowest
 
 
 def _unanswered(answers: Sequence[Answer], denominator: str) -> list[Answer]:
@@ -186,13 +186,13 @@ def _measured(
     """Return the statistics of the definitions `names`. absent: answers that nobody gave. factor: of TREC's means."""
     levels = [[row.levels if missing is None else row.filled(missing) for row in of] for of in rows]
     every = [*levels, *[None] * absent]
-    found: dict[str, Statistic] = {}
+    statistics: dict[str, Statistic] = {}
     if "trec" in names:
-        found |= {key: means(values).times(factor) for key, values in trec_values(every, soft).items()}
+        statistics |= {key: means(values).times(factor) for key, values in trec_values(every, soft).items()}
     if "fact" in names:
         of_tasks, pooled = fact_values(every, soft)
-        found |= {key: means(values) for key, values in of_tasks.items()} | pooled
-    return found
+        statistics |= {key: means(values) for key, values in of_tasks.items()} | pooled
+    return statistics
 
 
 SUPPORT = Analysis(

@@ -33,8 +33,8 @@ def text_shares(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[
     belong to no fact. not_found: share of segments that were searched for and not found; open are those that no usable
     reply named, which could not be searched for.
     """
-    found = [Counter(fact.segment[2] for fact in each.facts) for each in read]
-    looked_for = [each.total() - each["not asked"] - each["no reply"] for each in found]
+    matches = [Counter(fact.segment[2] for fact in each.facts) for each in read]
+    looked_for = [each.total() - each["not asked"] - each["no reply"] for each in matches]
     return {
         "density": densities(read),
         "density_sub": densities(read, inside=True),
@@ -47,7 +47,7 @@ def text_shares(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[
         "citations_without_facts": citations_without_facts(read, lines),
         "not_found": [
             AnswerShare(each["sentence"], total, each["no reply"])
-            for each, total in zip(found, looked_for, strict=True)
+            for each, total in zip(matches, looked_for, strict=True)
         ],
     }
 
@@ -152,14 +152,14 @@ def citations_without_facts(read: Sequence[AnswerFacts], lines: Sequence[FactLin
 
 def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> Counter[str]:
     """Return the numbers of cited sentences, of facts and segments by kind, and of marks not read or of no passage."""
-    found = Counter(f"facts: {line.state}" for line in lines) + Counter(f"segments: {line.match}" for line in lines)
+    counted = Counter(f"facts: {line.state}" for line in lines) + Counter(f"segments: {line.match}" for line in lines)
     for each in read:
         groups = [group for sentence in each.sentences for group in sentence.groups]
         problems = (find_place(mark.number, len(each.answer.passages))[1] for group in groups for mark in group.marks)
-        found.update(f"problem: {problem}" for problem in problems if problem is not None)
-        found["sentences cited"] += sum(bool(sentence.groups) for sentence in each.sentences)
-        found["marks: not read"] += len(unread_marks(each.answer, each.sentences))
-    return +found
+        counted.update(f"problem: {problem}" for problem in problems if problem is not None)
+        counted["sentences cited"] += sum(bool(sentence.groups) for sentence in each.sentences)
+        counted["marks: not read"] += len(unread_marks(each.answer, each.sentences))
+    return +counted
 
 
 def _opened(shares: Sequence[AnswerShare], more: Sequence[int]) -> list[AnswerShare]:

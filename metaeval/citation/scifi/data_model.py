@@ -246,8 +246,8 @@ def reference_texts(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple
     claims, text = answer.reference.get("claims"), answer.reference.get("answer")
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, str) for claim in claims):
         claims = ()
-    if given := tuple(claim for claim in claims if has_letter(claim)):
-        return given, True
+    if facts := tuple(claim for claim in claims if has_letter(claim)):
+        return facts, True
     sentences: tuple[Sentence, ...] = ()
     if isinstance(text, str):
         sentences = read_sentences(Answer(answer.id, text, (), first=answer.first), splitter)

@@ -90,14 +90,14 @@ def fact_prompts(options: ScifiOptions, chat: ChatOptions) -> dict[str, Prompt]:
 
     Raises `UserError` when one cannot be read or lacks a place, and for a folder without any.
     """
-    own = {name: options.prompts / f"{name}.txt" for name in _PLACES} if options.prompts else {}
-    if own and not any(path.is_file() for path in own.values()):
+    user = {name: options.prompts / f"{name}.txt" for name in _PLACES} if options.prompts else {}
+    if user and not any(path.is_file() for path in user.values()):
         raise UserError(
             f"prompts={options.prompts} holds no decomposition.txt or mapping.txt: name a folder that does."
         )
     ending = "-text.txt" if chat.output == "text" else ".txt"
     return {
-        name: read_prompt(own[name] if name in own and own[name].is_file() else PROMPTS / f"{name}{ending}", places)
+        name: read_prompt(user[name] if name in user and user[name].is_file() else PROMPTS / f"{name}{ending}", places)
         for name, places in _PLACES.items()
     }
 
@@ -201,9 +201,9 @@ def requests_for(
 def _texts(answers: Sequence[Answer], splitter: SentenceSplitter) -> list[str]:
     texts: dict[str, None] = {}
     for answer in answers:
-        reference, given = reference_texts(answer, splitter)
+        reference, has_facts = reference_texts(answer, splitter)
         texts |= dict.fromkeys(each.text for each in read_sentences(answer, splitter) if has_letter(each.text))
-        texts |= dict.fromkeys((not given and reference) or ())
+        texts |= dict.fromkeys((not has_facts and reference) or ())
     return list(texts)
 
 
@@ -223,8 +223,8 @@ def read_with_model(
     facts_of: dict[str, tuple[tuple[str, ...], Counter[str], str]] = {}
     for text, reply in zip(texts, replies, strict=True):
         read, state = read_answer(reply, listed)
-        found, counted = read or ((), Counter[str]())
-        facts_of[text] = found, counted, "" if found else "unparsed" if read else state
+        fact_texts, counted = read or ((), Counter[str]())
+        facts_of[text] = fact_texts, counted, "" if fact_texts else "unparsed" if read else state
     sentences = [read_sentences(answer, splitter) for answer in answers]
     # Where a sentence has one citation group or none, its facts' segments cannot matter.
     pairs = dict.fromkeys(
@@ -244,11 +244,11 @@ def read_with_model(
         for sentence in answer_sentences:
             if not has_letter(sentence.text):
                 continue
-            found, counted, trouble = facts_of[sentence.text]
+            fact_texts, counted, trouble = facts_of[sentence.text]
             problems += counted
             if trouble:
                 lost[sentence.number] = trouble
-            for text in found:
+            for text in fact_texts:
                 segment: Segment = (0, len(sentence.text), "not asked")
                 trouble = ""
                 if len(sentence.groups) > 1:
@@ -259,13 +259,13 @@ def read_with_model(
                         segment, trouble = (0, len(sentence.text), "no reply"), state
                         problems[f"segment: {state}"] += 1
                 facts.append(Fact(len(facts) + 1, text, sentence.number, segment, "model", trouble))
-        reference, given = reference_texts(answer, splitter)
+        reference, has_facts = reference_texts(answer, splitter)
         lost_reference = 0
-        if reference is not None and not given:
-            made = [facts_of[text] for text in reference]
-            reference = tuple(fact for found, *_ in made for fact in found)
-            lost_reference = sum(bool(trouble) for *_, trouble in made)
-            for _, counted, _ in made:
+        if reference is not None and not has_facts:
+            decomposed = [facts_of[text] for text in reference]
+            reference = tuple(fact for fact_texts, *_ in decomposed for fact in fact_texts)
+            lost_reference = sum(bool(trouble) for *_, trouble in decomposed)
+            for _, counted, _ in decomposed:
                 problems.update({f"reference: {kind}": times for kind, times in counted.items()})
         answer_facts.append(
             AnswerFacts(answer, answer_sentences, tuple(facts), lost, reference, lost_reference, problems)
