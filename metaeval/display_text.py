@@ -52,7 +52,7 @@ class ShownField(Generic[Given, Kept]):
 
 Words = ShownField[str, Shown]
 Texts = ShownField[tuple[str, ...], tuple[Shown, ...]]
-Ends = ShownField[tuple[str, str] | None, tuple[Shown, Shown] | None]
+Bounds = ShownField[tuple[str, str] | None, tuple[Shown, Shown] | None]
 Items = ShownField[tuple[tuple[str, str], ...], tuple[tuple[Shown, Shown], ...]]
 
 

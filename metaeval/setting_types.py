@@ -56,10 +56,10 @@ def as_numbers(value: Any) -> Any:
     return numbers
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
+TextList = Annotated[tuple[str, ...], BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)]
 """A list of texts; a single text is a list of one, and is not cut at its commas."""
 
-Numbers = Annotated[tuple[float, ...], BeforeValidator(as_numbers)]
+NumberList = Annotated[tuple[float, ...], BeforeValidator(as_numbers)]
 """A list of numbers; a string is cut at its commas, and a single number is a list of one."""
 
 OptionText = Annotated[str, Field(coerce_numbers_to_str=True)]

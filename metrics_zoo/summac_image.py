@@ -26,14 +26,14 @@ Counts = NDArray[np.int64]
 ImageValues = NDArray[np.float64]
 
 
-class Units(NamedTuple):
+class CutText(NamedTuple):
     """The units (such as sentences) of a text in order, and the pieces dropped as too short or too many."""
 
     kept: list[str]
     dropped: list[str]
 
 
-def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]], most: int | None = None) -> Units:
+def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]], most: int | None = None) -> CutText:
     """Return a text cut into its first `most` units (None: all), and what is dropped. split: returns its sentences.
 
     granularity: "sentence": sentences of more than 10 characters; "2sents": each of those with the next one;
@@ -51,7 +51,7 @@ def cut_units(text: str, granularity: str, split: Callable[[str], Sequence[str]]
     if granularity == "2sents":
         # As in the official code, the last sentence is a window too, alone.
         long = [" ".join(long[number : number + 2]) for number in range(len(long))]
-    return Units(long[:most], dropped if most is None else [*dropped, *long[most:]])
+    return CutText(long[:most], dropped if most is None else [*dropped, *long[most:]])
 
 
 def unseen_tokens(sources: Counts, statements: Counts, cut: Counts) -> tuple[Counts, Counts]:
@@ -190,7 +190,7 @@ class Passes:
         self._cut = np.array(table.cut, dtype=np.int64)
         self._sizes = sizes
 
-    def image(self, pair: tuple[str, str], read: Units, claimed: Units) -> NLIImage:
+    def image(self, pair: tuple[str, str], read: CutText, claimed: CutText) -> NLIImage:
         """Return the NLI image of a (source, statement): the matrix of the model's outputs for their units."""
         sources, statements = self._counts(read.kept), self._counts(claimed.kept)
         dropped = int(self._counts([*read.dropped, *claimed.dropped]).sum())

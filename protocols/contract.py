@@ -10,12 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.stats.arrays import Floats as Floats
 from metaeval.stats.estimate import Estimate as Estimate
 from metaeval.stats.influence import Influence
 from metaeval.stats.intervals import Resampling as Resampling
 from metaeval.stats.resampling import Draws
-
-Floats = NDArray[np.float64]
 
 Replicates = Mapping[str, Floats]
 """The values of each measure, by key: on the input, then under each weighting of the groups; NaN where undefined."""

@@ -255,5 +255,5 @@ def _fitted(simulated: Mapping[int, Share], alpha: float, expected: float | None
 
 def rejected(p: Floats, alpha: float) -> Share:
     """Return the share of tests with p of at most `alpha`, among those that could be made (p is not NaN)."""
-    made = p[~np.isnan(p)]
-    return Share(int(np.count_nonzero(made <= alpha)), made.size)
+    known = p[~np.isnan(p)]
+    return Share(int(np.count_nonzero(known <= alpha)), known.size)

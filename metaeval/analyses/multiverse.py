@@ -8,7 +8,7 @@ from typing import Annotated
 from metaeval.analyses.analysis import Analysis, Done, Progress, ScoredOptions
 from metaeval.config import DatasetSettings, ProtocolSettings
 from metaeval.declared import Flag
-from metaeval.setting_types import Texts
+from metaeval.setting_types import TextList
 
 
 class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
@@ -16,7 +16,7 @@ class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
 
     untyped = frozenset({"unit", "pool", "budget", "executor"})
 
-    axes: Annotated[Texts, Flag("AXIS", "-a", multiple=True)] = ()
+    axes: Annotated[TextList, Flag("AXIS", "-a", multiple=True)] = ()
     """Choice with its values: chunk.size=100,150. Repeatable."""
     measure: Annotated[str, Flag("KEY")] = ""
     """Key of the measure to rank by: fs_ps, spearman, ndcg@5 ..."""

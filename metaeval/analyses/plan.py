@@ -7,7 +7,7 @@ from typing import Annotated
 from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-from metaeval.setting_types import Numbers
+from metaeval.setting_types import NumberList
 
 _OF_LABELS = ("share", "items")
 
@@ -17,7 +17,7 @@ class PlanOptions(PanelOptions):
 
     untyped = PanelOptions.untyped | {"columns", *_OF_LABELS}
 
-    difference: Annotated[Numbers, Flag("NUMBERS")] = ()
+    difference: Annotated[NumberList, Flag("NUMBERS")] = ()
     """True differences, with commas, in the table's units (2: 2 points)."""
     protocol: Annotated[str, Flag("NAME", "-p")] = ""
     """Protocol to plan for, by its headline measure."""

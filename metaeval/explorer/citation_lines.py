@@ -34,8 +34,8 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
     for row in statements:
         stars = "" if row["stars"] is None else f"{row['stars']} of 5 stars"
         context = f"context: {row['context']}" if row["context"] else ""
-        said = ", ".join(filter(None, [stars, row["edits"], context]))
-        verdicts["CiteEval"] += _statement_claims(row, "auto", said)
+        judgement = ", ".join(filter(None, [stars, row["edits"], context]))
+        verdicts["CiteEval"] += _statement_claims(row, "auto", judgement)
     for column, name in _judges(statements[0]):
         verdicts[name] = [line for row in statements for line in _statement_claims(row, column, "")]
     return verdicts, True

@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from pydantic import ConfigDict
 
-from metaeval.display_text import Ends, Items, Shown, Texts, Words, count
+from metaeval.display_text import Bounds, Items, Shown, Texts, Words, count
 from metaeval.files import sha256_json
 from metaeval.report.data_frame import Recorded
 from metaeval.report.result import Column, Data, Row
@@ -35,7 +35,7 @@ class Cell:
     """
 
     number: Words = Words("")
-    ends: Ends = Ends(None)
+    ends: Bounds = Bounds(None)
     rank: Rank = ""
     marks: Texts = Texts(())
     asides: Texts = Texts(())

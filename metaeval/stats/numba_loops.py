@@ -18,11 +18,11 @@ def tell_of_compiling() -> None:
     from numba.core import event
 
     class Notice(event.Listener):  # type: ignore[misc]
-        told = False
+        logged = False
 
         def on_start(self, event: Any) -> None:
-            if not self.told and event.data["dispatcher"].py_func.__module__ == __name__:
-                self.told = True
+            if not self.logged and event.data["dispatcher"].py_func.__module__ == __name__:
+                self.logged = True
                 _log.info("Compiling loops for this machine: once, about 15 s ...")
 
         def on_end(self, event: Any) -> None:
