@@ -82,7 +82,9 @@ def test_bars_and_lines_stand_at_the_values():
 def answers(tmp_path):
     passages = [{"title": "A", "text": "Cups are of glass."}, {"title": "B", "text": "Cups are of plastic."}]
     path = tmp_path / "answers.json"
-    item = {"id": "1", "question": "?", "output": "Cups are of glass [1] or of plastic [2].", "docs": passages}
+    # A sentence that is too long to parse has no tree.
+    text = f"Cups {'and cups ' * 200}are of glass [1]. Cups are of glass [1] or of plastic [2]."
+    item = {"id": "1", "question": "?", "output": text, "docs": passages}
     path.write_text(json.dumps([item]), encoding="utf-8")
     return path
 
