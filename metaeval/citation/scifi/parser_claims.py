@@ -50,12 +50,12 @@ STANDING = "Paper"
 """The word that the parser reads in place of marks that stand for a noun."""
 
 
-Prepared = tuple[LocatedText, Sequence[int], Mapping[int, str]]
+PreparedText = tuple[LocatedText, Sequence[int], Mapping[int, str]]
 """A sentence prepared for the parser: what the parser reads, with its offsets in the sentence; the offsets of its
 citation groups, and its length; and the names of marks in place of a noun, by their offset."""
 
 
-def prepared(sentence: str) -> Prepared:
+def prepared(sentence: str) -> PreparedText:
     """Return a sentence with marks [n] without them, and with `STANDING` where they stand for a noun.
 
     Marks that do ("Paper [4] shows", "[2] proposes") have a name such as "the cited paper"; where the text names no
@@ -86,7 +86,7 @@ def prepared(sentence: str) -> Prepared:
     return located, groups, names
 
 
-def claims_of(ready: Prepared, parse: Parse) -> list[tuple[str, str, tuple[int, ...]]]:
+def claims_of(ready: PreparedText, parse: Parse) -> list[tuple[str, str, tuple[int, ...]]]:
     """Return the claims of a prepared sentence: (text, "tree" or "fallback: ...", indices of the claim's tokens).
 
     Each citation group has one, or several groups that hang on one token. parse: of the prepared text.
@@ -158,7 +158,7 @@ def with_groups(sentence: Sentence) -> LocatedText:
     return joined(*pieces, text.part(end, len(sentence.text)))
 
 
-def claims_in(sentence: Sentence, ready: Prepared, parse: Parse) -> list[tuple[str, Segment, str]]:
+def claims_in(sentence: Sentence, ready: PreparedText, parse: Parse) -> list[tuple[str, Segment, str]]:
     """Return the claims of a sentence as (fact, segment, rule). ready: prepared from `with_groups` of the sentence.
 
     A claim's segment runs from the first to the last of the words that no other claim of the sentence has; if it
