@@ -146,10 +146,10 @@ def _flipped(cited: CitedTable, values: Mapping[str, Floats]) -> Any:
             resampled = signs[pair, 1:] * others[pair, 1:]
             share = float(np.mean(resampled < 0)) if resampled.size else None
             named = {"measure": key, "one": judges[i].name, "other": judges[j].name}
-            values = {"lead": lead, "reversed_lead": turned, "share_of_resamples": share}
+            lead_fields = {"lead": lead, "reversed_lead": turned, "share_of_resamples": share}
             due = flip_causes(cited, [judges[judge].measured[key] for judge in (i, j)], ahead, behind)
             yield (
-                {**named, "ahead": systems[ahead], "behind": systems[behind], **values},
+                {**named, "ahead": systems[ahead], "behind": systems[behind], **lead_fields},
                 [cause for cause in due[:_CAUSES] if cause["adds"] > 0],
             )
 
