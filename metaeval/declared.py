@@ -237,6 +237,7 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelle
             f"{name}.{last}"
             for name in known
             if last in getattr(model.model_fields[name].annotation, "model_fields", {})
+            or last in _listed_names(model.model_fields[name])
         ]
         hint = f" Did you mean {' or '.join(map(repr, inside))}?" if inside else did_you_mean(last, known)
         remedy = hint if hint and len(known) > _LISTED else f"{hint} {allowed}."
@@ -257,3 +258,8 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelle
         hint = did_you_mean(first["input"], re.findall(r"'([^']*)'", str(first["ctx"]["expected"])))
     value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
     return f"{subject} {verb} {value}: it should be {message}.{hint}"
+
+
+def _listed_names(field: FieldInfo) -> Any:
+    """Return the names that a mapping takes, where its declaration lists them."""
+    return field.json_schema_extra.get("names", ()) if isinstance(field.json_schema_extra, dict) else ()

@@ -66,6 +66,7 @@ def test_a_chat_model_has_to_be_named(refused_with, command, does):
     [
         (("--model", "tiny", "-s", "scenario=citde"), "'full' or 'cited'"),
         (("--model", "tiny", "-s", "chat.concurency=1"), "concurency"),
+        (("--model", "tiny", "-s", "concurrency=1"), "'chat.concurrency'"),
     ],
 )
 def test_what_citeeval_does_not_know_is_one_sentence(refused_with, command, options, says):

@@ -168,7 +168,9 @@ class AsksChat(BudgetSettings, CiteOptions):
         default=None, description="Ask once more where a reply cannot be parsed."
     )
     chat: Annotated[dict[str, Any], Flag("NAME")] = Field(
-        default_factory=dict, description="Further options of the chat model, as chat.temperature=0."
+        default_factory=dict,
+        description="Further options of the chat model, as chat.temperature=0.",
+        json_schema_extra={"names": [*ChatOptions.model_fields]},
     )
     dry_run: Annotated[bool, Flag()] = Field(
         default=False, description="Estimate only: nothing is scored, fetched or paid for."
