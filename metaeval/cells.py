@@ -62,6 +62,7 @@ def objects(cells: Iterable[Any]) -> Cells:
 _LIST = re.compile(r"""\s*(?:array\(\s*)?\[\s*(?:["'{\]]|np\.str_\()""")
 _ARRAY = re.compile(r"\s*array\((.*?)(?:,\s*dtype=[\w<>'|]+)?\)\s*", re.DOTALL)
 _QUOTED = r"""(?:'[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")"""
+_TUPLE = re.compile(rf"\s*\(\s*{_QUOTED}\s*,(?:\s*{_QUOTED}\s*,)*(?:\s*{_QUOTED})?\s*\)\s*", re.DOTALL)
 _TEXTS_OF_PYTHON = re.compile(rf"\[\s*{_QUOTED}(?:(?:\s*,\s*|\s+){_QUOTED})*\s*,?\s*\]", re.DOTALL)
 
 
@@ -70,6 +71,8 @@ def cell_list(value: Any) -> list[Any] | None:
 
     Raises `MalformedError` for a text that begins as a list and is none. No code is run.
     """
+    if isinstance(value, str) and _TUPLE.fullmatch(value):
+        value = f"[{value.strip()[1:-1]}]"
     if not (isinstance(value, str) and _LIST.match(value)):
         return value if isinstance(value, list) else None
     try:
@@ -77,9 +80,9 @@ def cell_list(value: Any) -> list[Any] | None:
     except MalformedError as error:
         text = re.sub(rf"np\.str_\(({_QUOTED})\)", r"\1", value, flags=re.DOTALL).strip()
         text = array[1].strip() if (array := _ARRAY.fullmatch(text)) else text
-        if _TEXTS_OF_PYTHON.fullmatch(text):  # numpy writes no commas, without which Python would join the texts
-            return [ast.literal_eval(quoted) for quoted in re.findall(_QUOTED, text, re.DOTALL)]
         try:
+            if _TEXTS_OF_PYTHON.fullmatch(text):  # numpy writes no commas, without which Python would join the texts
+                return [ast.literal_eval(quoted) for quoted in re.findall(_QUOTED, text, re.DOTALL)]
             listed = ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise error from None

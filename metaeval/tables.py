@@ -60,6 +60,7 @@ TABLES = (".csv", ".tsv", ".xlsx")
 """Endings of files that are tables and nothing else."""
 
 _BLOCK = 256  # lines that are read at a time: of few lists at once, the garbage collector costs little
+_INDEX = re.compile(r"|Unnamed: 0(\.\d+)*|__index_level_\d+__")  # as pandas writes it to CSV, again, and to Parquet
 _VALUES = frozenset({"gold", "score", "level", "probability", "status", "tokens", "cut"})
 _TEXTS = frozenset({"source", "statement", "text"})
 """Roles whose column cannot be shared: a value (`_VALUES`) with no other role, a text (`_TEXTS`) with no other text."""
@@ -351,7 +352,7 @@ def headings_of(names: Iterable[Any], where: str) -> list[str]:
 def of_columns(
     name: str, headings: Sequence[str], columns: Iterable[Cells], numbers: Iterable[int], unit: str, letters: Any = ()
 ) -> UserTable:
-    """Return a table without a first column of row numbers, as pandas writes them; `UserError` for one without rows."""
+    """Return a table without the columns of row numbers that pandas writes; `UserError` for one without rows."""
     import pandas
 
     frame = pandas.DataFrame(dict(enumerate(pandas.Series(cells, dtype=cells.dtype) for cells in columns)), copy=False)
@@ -361,13 +362,18 @@ def of_columns(
         raise UserError(
             f"{name} holds no rows; allowed: a header line, and rows (in Python a data frame, or a list of mappings)."
         )
-    if re.fullmatch(r"|Unnamed: 0(\.\d+)*", first := headings[0]):
-        read = table.plain(first)
-        if np.isnan(read).all() or (np.unique(read).size == read.size and (read % 1 == 0).all()):
-            return of_columns(
-                name, headings[1:], [frame[heading].to_numpy() for heading in headings[1:]], numbers, unit, letters
-            )
-        if not first:
+    for place, heading in enumerate(headings):
+        if not _INDEX.fullmatch(heading) or (place and not heading.startswith("__")):
+            continue
+        read = table.plain(heading)
+        empty = np.isnan(read).all()
+        if empty or (np.unique(read).size == read.size and ((read % 1 == 0) & (read >= 0)).all()):
+            if not empty:
+                why = "holds row numbers, as pandas writes them, and is left out; a column of ids needs another heading"
+                _log.warning("%s: the column %s %s.", name, shown(heading), why)
+            kept = [other for other in headings if other != heading]
+            return of_columns(name, kept, [frame[other].to_numpy() for other in kept], numbers, unit, letters)
+        if not heading:
             row = table.rows[int(np.argmax(~np.isnan(read)))]
             raise _without_heading(row.place("") if letters else row.where, row.value(""))
     return table

@@ -10,9 +10,11 @@ import pandas
 import pytest
 
 from metaeval import headings
+from metaeval.cells import cell_list
 from metaeval.errors import UserError
 from metaeval.files import csv_text
 from metaeval.headings import LABELS, read_columns, reading_tables
+from metaeval.parsing import MalformedError
 from metaeval.sheets import write_table
 from metaeval.tables import any_table, read_table, table_of, warn_of_swap
 
@@ -265,9 +267,10 @@ def test_a_heading_of_many_brackets_is_compared_in_linear_time(bracket, end):
 
 @pytest.mark.parametrize("heading", ["", "Unnamed: 0", "Unnamed: 0.1"])
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
-def test_row_numbers_of_pandas_are_no_column(tmp_path, heading, ending):
+def test_row_numbers_of_pandas_are_no_column(tmp_path, heading, ending, caplog):
     path = tmp_path / f"a.{ending}"
-    for numbers, kept in (((0, 1), False), ((7, 3), False), ((1, 1), True), (("x", "y"), True)):
+    for numbers, kept in (((0, 1), False), ((7, 3), False), ((1, 1), True), ((-1, 0), True), (("x", "y"), True)):
+        caplog.clear()
         rows = [[heading, "id"], *([number, "a"] for number in numbers)]
         if ending == "csv":
             path.write_text(csv_text(rows))
@@ -279,7 +282,26 @@ def test_row_numbers_of_pandas_are_no_column(tmp_path, heading, ending):
                 read_table(path)
         else:
             assert read_table(path).headings == ((heading, "id") if kept else ("id",))
+            assert (f'the column "{heading}" holds row numbers' in caplog.text) != kept
     assert table_of("frame", pandas.DataFrame({heading: [0, 1], "id": "a"})).headings == ("id",)
+    pandas.DataFrame({"id": ["a", "b"]}, [2, 1]).to_parquet(tmp_path / "a.parquet")
+    assert read_table(tmp_path / "a.parquet").headings == ("id",)
+
+
+@pytest.mark.parametrize(
+    ("cell", "listed"),
+    [
+        ("['a', \"it's\"]", ["a", "it's"]),
+        ("array(['a', 'b'], dtype=object)", ["a", "b"]),
+        ("['a'\n 'b']", ["a", "b"]),
+        ("('a', 'b')", ["a", "b"]),
+        ("['a', __import__('os').getcwd()]", None),
+        ("['C:\\x']", None),
+    ],
+)
+def test_lists_as_python_and_numpy_print_them_are_lists(cell, listed):
+    with nullcontext() if listed else pytest.raises(MalformedError):
+        assert cell_list(cell) == listed
 
 
 def test_a_cell_may_hold_a_web_page(tmp_path):

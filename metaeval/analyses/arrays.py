@@ -117,7 +117,7 @@ def _cells(name: str, values: Any) -> Cells:
         cells = objects([[]]) if isinstance(values, str | bytes | Mapping | Set) else cells_of(values)
     except TypeError:  # not a sequence
         cells = objects([[]])
-    if cells.ndim > 1 or any(isinstance(cell, list | Mapping | Set) for cell in cells if cells.dtype == np.object_):
+    if cells.ndim != 1 or any(isinstance(cell, list | Mapping | Set) for cell in cells if cells.dtype == np.object_):
         seen = f"has shape {tuple(shape)}" if shape is not None else f"is {shown(values, 40)}"
         raise UserError(f"{name} should be an array or sequence with one value per row, (n,), and {seen}.")
     return cells

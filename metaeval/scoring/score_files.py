@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from metaeval.cells import is_finite, number_of
-from metaeval.errors import UserError
+from metaeval.errors import UserError, shown
 from metaeval.files import atomic_write, write_text
 from metaeval.headings import PAIR_FIELDS, RATINGS, READING, SCORES, mapped
 from metaeval.parsing import parquet_library, read_object
@@ -176,8 +176,9 @@ def _answers(table: UserTable, columns: Mapping[str, str]) -> dict[str, PairScor
     for row in table.rows:
         cell = row.value(columns["pair_id"])  # as it is in the formats that are written, which have types
         pair_id = cell if table.name.endswith(SUFFIXES) and isinstance(cell, str) else row.text(columns["pair_id"])
-        if not pair_id:
-            raise row.wrong(columns["pair_id"], "is blank: write the id of the pair")
+        if not pair_id or isinstance(cell, list | Mapping):
+            what = f"is {shown(str(cell), 40)}" if pair_id else "is blank"
+            raise row.wrong(columns["pair_id"], f"{what}: write the id of the pair")
         if pair_id in answers:
             raise UserError(f"{row.where}: pair_id {pair_id!r} appears twice; keep one row per pair.")
         numbers = {name: number_of(row.value(columns[name])) for name in ("score", "tokens", "cut") if name in columns}

@@ -177,7 +177,7 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
         (pandas.DataFrame(index=[0, 1]), [0, 2], None, "no metric"),
         (np.array([1 + 1j, 2]), [0, 2], None, "scores should be numbers"),
         ([1.0, 2.0], np.array([[0], [2]]), None, r"labels .*shape \(2, 1\)"),
-        ("ab", [0, 2], None, "scores should be an array"),
+        (np.float64(1), [0, 2], None, "scores should be an array"),
         ([1.0, 2.0], {0: 0, 1: 2}, None, "labels should be an array"),
         ([1.0, 2.0], np.array([0, 2], dtype="M8[ns]"), None, 'column "labels" is "1970-01-01'),
         ([2**60, 2**60 + 1], [0, 2], None, "scores holds numbers that differ and are equal as 64-bit floats"),

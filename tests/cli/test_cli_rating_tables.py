@@ -1,8 +1,10 @@
 """Tables of ratings at the command line: what their columns are taken for, and the tables that come out."""
 
 import json
+from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from scipy.stats import spearmanr
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
@@ -261,3 +263,35 @@ def test_annotators_with_a_column_each_are_listed(cli, refused, tmp_path, caplog
     assert "1 of 4 texts have no rating and are left out" in caplog.text
     assert "--map annotator=COLUMN,COLUMN" in refused("evaluate", "-d", "ratings", "--data", "wide.csv")
     assert "Did you mean 'Ben'?" in refused(*"evaluate -d ratings --data wide.csv --map annotator=Ana,Bn".split())
+
+
+NUMBERS = pandas.read_csv(Path(__file__).with_name("three_levels.csv"), dtype=str)
+WORDS = NUMBERS.replace({"human": {"2": "Fully Supported", "1": "Partially supported ", "0": "Not supported"}})
+LOST = WORDS.assign(human=WORDS.human.where(WORDS.index % 7 > 0, "NaN"))
+VALUES = [97.8, 90.9, 88.2, 0.35, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("table", "index", "expected", "said"),
+    [
+        (NUMBERS, False, VALUES, "ratings instead: --set dataset_options.levels=no"),
+        (WORDS, False, VALUES, '"Partially supported" is partial'),
+        (NUMBERS, True, VALUES, 'the column "" holds row numbers, as pandas writes them, and is left out'),
+        (NUMBERS.reset_index(names="Unnamed: 0"), False, VALUES, 'the column "Unnamed: 0" holds row numbers'),
+        (LOST, False, [98.6, 93.6, 87.5], "9 of 60 texts have no rating and are left out"),
+    ],
+)
+def test_one_table_has_its_values_however_it_is_written(ran, tmp_path, caplog, table, index, expected, said):
+    table.to_csv(tmp_path / "a.csv", index=index)
+    evaluated(ran, "a.csv", "-p", "classification,verdicts")
+    assert said in caplog.text
+    found = {}
+    for name, metric in (("classification", "s1"), ("verdicts", "judge")):
+        rows = {row.metric: row.values for row in load_result(tmp_path / f"results/latest/{name}.json").rows}
+        found |= {key: one.value for key, one in rows[metric].items()}
+    shown = [
+        *(round(100 * found[key], 1) for key in ("fs_ns", "fs_ps", "ps_ns")),
+        found["accuracy"],
+        found["quadratic_kappa"],
+    ]
+    assert shown[: len(expected)] == pytest.approx(expected, abs=1e-12)

@@ -173,6 +173,7 @@ def test_a_faulty_parquet_table_is_told_likewise(tmp_path, columns, says):
         ("[" * 200_000, "is not JSON (more than 100 lists and objects in one another)"),
         ('["a", 1]', 'record 1 is "a"; allowed: a JSON object'),
         ("\n \n", "holds no rows"),
+        ('{"pair_id": ["a"], "score": 1}', 'line 1, column "pair_id" is "[\'a\']": write the id of the pair'),
         ('{"score": 1, "pair_id": "a"}\n{"score": 1}', 'line 2, column "pair_id" is blank'),
     ],
 )

@@ -2,7 +2,8 @@
 
     {"id": "r1", "group": "article-1", "gold": 0.5, "system": "bart", "scores": {"mine": 0.73, "theirs": null}}
 
-:id, group: ids are unique. Texts that share a group are not independent: one article, one query.
+:id, group: ids are unique; a missing one is ``row N``, with a warning. Texts that share a group are not independent:
+    one article, one query.
 :gold: the human rating, any finite number, more is more faithful; or a word for a level (``full``, ``partial``,
     ``none``, ``Partially supported``, ``yes``, ``no`` ...). Numbers that are all 0, 1 or 2, with a 2 among them, are
     levels too, unless the option ``levels`` is no; the options ``full``, ``partial`` and ``none`` name words of
@@ -50,7 +51,7 @@ from metaeval.corpus.ratings import RatingColumns, Ratings, ScoreColumn, coded, 
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
 from metaeval.headings import LEVELS, PAIR_FIELDS, RATINGS, READING
-from metaeval.tables import TABLES, UserTable, name_column, read_table, table_of
+from metaeval.tables import TABLES, UserTable, name_column, read_table, table_of, unzipped_ending
 
 if TYPE_CHECKING:
     from pandas import Categorical
@@ -78,7 +79,7 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
 
     options: those of the data set, by name.
     """
-    if path.suffix.lower() in (*TABLES, ".parquet"):
+    if unzipped_ending(path) in (*TABLES, ".parquet"):
         return ratings_of(read_table(path), options, path.stem)
     rows = list(read_rows(path, "write one object with id, group and gold per line"))
     nested = any(isinstance(value, dict | list) for row in rows for value in row.fields.values())
@@ -91,7 +92,7 @@ def _flat(row: DataRow) -> dict[str, Any]:
     row.only(FIELDS)
     cells: dict[str, Any] = {}
     for name, value in row.fields.items():
-        if isinstance(value, dict) or (f"{name}:" in _NAMED and value is not None):
+        if (name == "gold" and isinstance(value, dict)) or (f"{name}:" in _NAMED and value is not None):
             cells |= {f"{name}:{key}": entry for key, entry in row.row(name).fields.items()}
         else:
             cells[name] = value
@@ -171,10 +172,17 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     named_pairs = list(filter(None, table.texts(pair))) if pair else ()
     if pair and len({*named_pairs}) == len(named_pairs):  # the ids of pairs, as 'metaeval pairs' writes them
         roles["id"] = roles.pop("pair")
-    if dimensions and "gold" not in named:
-        roles.pop("gold", None)
-    elif "gold" in roles:
+    other = roles.pop("gold", "") if dimensions and "gold" not in named else ""
+    if other and chosen.get("gold") not in dimensions.values():
+        listed = ", ".join(map(shown, (other, *dimensions)))
+        raise UserError(f"{table.name} has human ratings in several columns ({listed}): {name_column('gold')}.")
+    if "gold" in roles:
         dimensions = {roles["gold"]: ""}
+    for heading in (heading for role, heading in roles.items() if role != "text"):
+        if {list, dict} & set(map(type, cells := table.column(heading))):
+            place = next(place for place, cell in enumerate(cells) if isinstance(cell, list | dict))
+            what = shown(str(cells[place]), 40)
+            raise table.row(place).wrong(heading, f"is {what}: write a text or a number")
     votes = _listed(table, chosen, "votes") or [
         heading
         for heading in table.headings
@@ -186,8 +194,8 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
             f"{table.name} has no column for the human rating; its columns are {headings}: {name_column('gold')}. "
             "Where each annotator has a column, list them: --map annotator=COLUMN,COLUMN."
         )
-    gold = [heading for heading in table.headings if heading.casefold().startswith("gold:")]
-    taken = {*roles.values(), *dimensions, *votes, *gold}
+    gold = [heading for heading in table.headings if heading.casefold().partition(":")[0] == "gold"]
+    taken = {*roles.values(), *dimensions, *votes, *gold, other}
     rest = [heading for heading in table.headings if heading not in taken and not heading.startswith("fields:")]
     named_scores = _listed(table, chosen, "metrics")
     for heading in named_scores:
@@ -254,8 +262,12 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     n = len(table)
     cells_by_role = {role: table.texts(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
     ids = table.texts(roles["id"]) if "id" in roles else objects([""] * n)
-    for place in np.flatnonzero(ids == "").tolist():
+    unnamed = np.flatnonzero(ids == "")
+    for place in unnamed.tolist():
         ids[place] = f"row {place + 1}"
+    if "id" in roles and unnamed.size:
+        which = count(unnamed.size, "row"), table.row(int(unnamed[0])).where, ids[unnamed[0]]
+        _log.warning("%s: %s without an id, called by place: %s is %r.", table.name, *which)
     known = {role: coded(column) for role, column in cells_by_role.items() if role != "text"}
     of_votes = [read[heading].tolist() for heading in votes]
     voted = (
@@ -320,7 +332,8 @@ def _groups(groups: Categorical | None, pairs: Categorical | None, ids: Cells, n
         return named[0]
     if groups is not None and name:
         each_row = "belongs to its pair's, or is one" if pairs is not None else "counts as a group"
-        _log.warning("%s: %s name no group: each %s of its own.", name, count(int(lost.sum()), "row"), each_row)
+        rows = f"{count(int(lost.sum()), 'row')} name{'s' * int(lost.sum() == 1)}"
+        _log.warning("%s: %s no group: each %s of its own.", name, rows, each_row)
     marked = (text + "*" * (text in known) for text in ids)
     cells = (("" if text in missing else text for text in column) for column in named)
     return coded(next(filter(None, texts)) for texts in zip(*cells, marked, strict=True))

@@ -45,6 +45,8 @@ def test_a_line_becomes_a_rating_and_its_scores(write):
         ("[1]", "line 4 is [1]; allowed: a JSON object: write one object with id, group and gold per line"),
         ('{"id": "x", "group": "g", "gold": 1e999}', 'line 4, column "gold" is "inf", in a column of numbers'),
         ({"id": "r1", "group": "g", "gold": 1}, "rating id 'r1' is used twice"),
+        ({"id": ["x"], "group": "g", "gold": 1}, 'line 4, column "id" is "[\'x\']": write a text or a number'),
+        ({"id": "x", "gold": {"a": 1}}, 'human ratings in several columns ("gold", "gold:a"): add --map gold=COLUMN'),
         ({"id": "x", "group": "g", "gold": 1, "systm": "a"}, "line 4: there is no field 'systm'"),
         ({"id": "x", "group": "g", "gold": 1, "scores": [1]}, "line 4: field 'scores' is [1]; allowed: an object"),
         ({"id": "x", "group": "g", "gold": 1, "scores": {"m": "high"}}, 'line 4, column "scores:m" is "high"'),
@@ -69,6 +71,7 @@ def test_lines_are_a_table(write, caplog):
     ]
     assert (ratings.rows[3].fields, ratings.rows[4].votes) == ({"m": "text"}, {"ann": 1})
     assert "1 of 6 texts have no rating" in caplog.text
+    assert "1 row without an id, called by place: " in caplog.text
 
 
 def test_columns_that_are_guessed_are_said(tmp_path, caplog):
