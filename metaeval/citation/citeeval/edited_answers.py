@@ -27,7 +27,7 @@ Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
 in its span of the answer are not those of the statement, which was joined from several lines."""
 
 _SEPARATOR = re.compile(r"\s*[,;]\s*")
-_FINAL = re.compile(r"""\s*(?:[.!?…]+["'”’»)\]]*|[。！？।॥۔؟]+[」』”’）]*)\Z""")
+_FINAL = re.compile(r"""(?<!\s)\s*(?:(?<![.!?…])[.!?…]+["'”’»)\]]*|(?<![。！？।॥۔؟])[。！？।॥۔؟]+[」』”’）]*)\Z""")
 _CLOSING = frozenset(".,;:!?…)]}»”’。，；：！？、）」』।॥۔؟")
 
 
