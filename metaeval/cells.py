@@ -55,7 +55,7 @@ def cells_of(values: Any) -> Cells:
 
 def objects(cells: Iterable[Any]) -> Cells:
     """Return Python values as an array of objects, (n,)."""
-    listed = list(cells)
+    listed = cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
     return np.fromiter(listed, np.object_, len(listed))
 
 
@@ -129,15 +129,17 @@ def plain_numbers(cells: Cells) -> Numbers:
         return np.where(np.isinf(cells), math.inf, cells).astype(np.float64, copy=False)
     import pandas
 
-    numbers, filled = np.full(len(cells), math.nan), ~pandas.isna(cells)
-    values = cells[filled]
+    values = cells.tolist()
     try:
         text = "".join(values)
         read = np.array([*map(float if text.isascii() and "_" not in text else number_in, values)], np.float64)
-    except (TypeError, ValueError):
-        read = each(_number_or_infinity, values).astype(np.float64)
-    numbers[filled] = np.where(np.isfinite(read), read, math.inf)
-    return numbers
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TypeError) and not (filled := ~pandas.isna(cells)).all():
+            numbers = np.full(len(cells), math.nan)
+            numbers[filled] = plain_numbers(cells[filled])
+            return numbers
+        read = each(_number_or_infinity, cells).astype(np.float64)
+    return np.where(np.isfinite(read), read, math.inf)
 
 
 def _number_or_infinity(cell: Any) -> float:
@@ -162,6 +164,14 @@ def each(of: Callable[[Any], Any], cells: Cells) -> NDArray[Any]:
     """Return what a function returns for each cell, (n,); it is called once for each distinct text."""
     names, codes = distinct(cells)
     return objects(map(of, names.tolist()))[codes]
+
+
+def texts_of(cells: Cells) -> Cells:
+    """Return the cells as texts (see `text_of`), (n,)."""
+    listed = cells.tolist()
+    if {*map(type, listed)} != {str} or "'" in (text := "".join(listed)):
+        return each(text_of, cells)
+    return cells.copy() if text.split(None, 1) == [text] else objects(map(str.strip, listed))
 
 
 def is_finite(cell: Any) -> bool:

@@ -29,7 +29,6 @@ from metaeval.cells import (
     Numbers,
     cells_of,
     distinct,
-    each,
     is_blank,
     is_endless,
     is_missing,
@@ -39,6 +38,7 @@ from metaeval.cells import (
     plain_heading,
     plain_numbers,
     text_of,
+    texts_of,
     without_brackets,
 )
 from metaeval.csv_encodings import decoded
@@ -147,17 +147,23 @@ class UserTable:
 
     def texts(self, heading: str) -> Cells:
         """Return the cells of a column as texts (see `text_of`), (n,); raises `UserError` as `column` does."""
-        return each(text_of, self.column(heading))
+        return texts_of(self.column(heading))
 
     @cached_property
-    def _plain(self) -> dict[str, Numbers]:
+    def _read(self) -> dict[str, tuple[Numbers, Cells, Indices]]:
         return {}
+
+    def read(self, heading: str) -> tuple[Numbers, Cells, Indices]:
+        """Return a column's `plain` numbers, the distinct cells with other content, and the index of each in them."""
+        if heading not in self._read:
+            cells: Cells = self.frame[heading].to_numpy()
+            plain = plain_numbers(cells)
+            self._read[heading] = plain, *distinct(cells[np.isinf(plain)])
+        return self._read[heading]
 
     def plain(self, heading: str) -> Numbers:
         """Return the finite number in each cell (or in its text), (n,): NaN if blank, infinity for other content."""
-        if heading not in self._plain:
-            self._plain[heading] = plain_numbers(self.frame[heading].to_numpy())
-        return self._plain[heading]
+        return self.read(heading)[0]
 
     def is_numbers(self, heading: str) -> bool:
         """Return whether a column holds only blanks and finite numbers (also as text), at least one number."""
@@ -179,9 +185,8 @@ class UserTable:
         return self.blanking({heading: self._bad_rows(heading, is_word) for heading in headings}, otherwise)
 
     def _bad_rows(self, heading: str, is_word: IsCell | None) -> Indices:
-        plain = self.plain(heading)
+        plain, names, codes = self.read(heading)
         rows, filled = np.flatnonzero(np.isinf(plain)), np.count_nonzero(~np.isnan(plain))
-        names, codes = distinct(self.frame[heading].to_numpy()[rows])
 
         def which(test: IsCell) -> NDArray[np.bool_]:
             return np.array([bool(test(name)) for name in names.tolist()], dtype=np.bool_)[codes]
@@ -355,7 +360,9 @@ def of_columns(
     """Return a table without the columns of row numbers that pandas writes; `UserError` for one without rows."""
     import pandas
 
-    frame = pandas.DataFrame(dict(enumerate(pandas.Series(cells, dtype=cells.dtype) for cells in columns)), copy=False)
+    frame = pandas.DataFrame(
+        dict(enumerate(pandas.Series(cells, dtype=cells.dtype, copy=False) for cells in columns)), copy=False
+    )
     frame.columns, frame.index = pandas.Index(list(headings), dtype=object), pandas.Index(numbers)
     table = UserTable(name, frame, unit, dict(letters))
     if not frame.size:
@@ -429,7 +436,13 @@ def _from_lines(
             raise UserError(f"{where} holds a title, not headings ({title}): delete the rows above the headings.")
         numbers.append(np.array(some))
         for place, (_, *column) in enumerate(zip_longest(headings, *rows)):
-            cells = objects(None if isinstance(cell, str) and not cell.strip() else cell for cell in column)
+            try:
+                filled = all(map(str.strip, column))
+            except TypeError:  # of a number, or a blank
+                filled = False
+            if not filled:
+                column = [None if isinstance(cell, str) and not cell.strip() else cell for cell in column]
+            cells = objects(column)
             if place in parts:
                 parts[place].append(cells)
             elif (row := next((row for row, cell in enumerate(cells) if cell is not None), None)) is not None:

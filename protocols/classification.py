@@ -193,14 +193,15 @@ def _of_pair(judgements: Judgements, n_groups: int, positive: float, negatives: 
 
     positive, negatives: the levels that are compared; against two levels the measure is average precision.
     """
-    rows = judgements.rows(np.isin(judgements.gold, (positive, *negatives)))
-    is_positive, missing = rows.gold == positive, np.isnan(rows.score)
-    nothing = bool(np.isnan(judgements.score).all())
-    measure = roc_auc if len(negatives) == 1 else average_precision
-    bounds = None if nothing else bounds_of(measure, rows, is_positive, n_groups)
-    absent = negatives if is_positive[~missing].any() else (positive,)
+    missing, chosen = np.isnan(judgements.score), np.isin(judgements.gold, (positive, *negatives))
+    scored, nothing = chosen & ~missing, bool(missing.all())
+    measure, bounds = roc_auc if len(negatives) == 1 else average_precision, None
+    if missing.any() and not nothing:
+        rows = judgements.rows(chosen)
+        bounds = bounds_of(measure, rows, rows.gold == positive, n_groups)
+    absent = negatives if (judgements.gold[scored] == positive).any() else (positive,)
     undefined = NO_SCORES if nothing else f"no scored {' or '.join(LEVELS[level] for level in absent)} pairs"
-    return Qualities(distinct(rows.group[~missing]).size, undefined, bounds=bounds)
+    return Qualities(distinct(judgements.group[scored]).size, undefined, bounds=bounds)
 
 
 def bounds_of(
@@ -215,7 +216,7 @@ def bounds_of(
 
 def _of_mean(judgements: Judgements, parts: Mapping[str, Qualities]) -> Qualities:
     scored = judgements.rows(~np.isnan(judgements.score))
-    present = set(scored.gold.tolist())
+    present = set(np.unique(scored.gold).tolist())
     lost = [
         f"{PROTOCOL.measure(key).label} ({parts[key].undefined})"
         for key, pair in PAIRS.items()

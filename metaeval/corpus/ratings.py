@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, repeat
 from json.encoder import encode_basestring
 from math import isfinite
 from typing import TYPE_CHECKING, overload
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from pydantic_core import to_json
 
-from metaeval.cells import Cells, Indices, Numbers, objects
+from metaeval.cells import Cells, Indices, Numbers, distinct, objects
 from metaeval.corpus.model import SupportLevel
 from metaeval.display_text import count
 from metaeval.errors import UserError
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from pandas import Categorical
 
 
-_BLOCK = 65_536  # rows of which JSON is made at a time
+_BLOCK = 2048  # rows of which JSON is made at a time: their texts stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,11 +283,13 @@ def json_texts(texts: Categorical) -> Cells:
 
 def numerals(numbers: Numbers) -> list[str]:
     """Return the text of each number in JSON, exponents as Python writes them; NaN is null."""
-    texts = to_json(numbers.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
-    size = np.abs(numbers)
+    bits, codes = distinct(numbers.view(np.int64))  # -0.0 and 0.0 differ
+    known = bits.view(np.float64)
+    texts = to_json(known.tolist()).decode()[1:-1].replace("NaN", "null").split(",")
+    size = np.abs(known)
     for row in np.flatnonzero((size > 0) & ((size < 1e-4) | (size >= 1e16))).tolist():  # exponents look different
-        texts[row] = repr(float(numbers[row]))
-    return texts
+        texts[row] = repr(float(known[row]))
+    return texts if known.size == numbers.size else objects(texts)[codes].tolist()
 
 
 def interleaved(*parts: str | Iterable[str]) -> str:
@@ -296,8 +297,12 @@ def interleaved(*parts: str | Iterable[str]) -> str:
 
     A part is a text that all rows share, or a column of texts, (n,).
     """
-    columns = (repeat(part) if isinstance(part, str) else part for part in parts)
-    return "".join(chain.from_iterable(zip(*columns, strict=False)))
+    columns = [part if isinstance(part, str) else list(part) for part in parts]
+    n = max(len(column) for column in columns if not isinstance(column, str))
+    texts = [""] * (n * len(columns))
+    for place, column in enumerate(columns):
+        texts[place :: len(columns)] = [column] * n if isinstance(column, str) else column
+    return "".join(texts)
 
 
 def _sha256(brackets: str, parts: Iterable[str]) -> str:
@@ -317,8 +322,10 @@ def _sha256(brackets: str, parts: Iterable[str]) -> str:
 def _check_rows(rows: RatingColumns, where: str) -> None:
     """Raise `UserError` for the first invalid row, as described at `Ratings`. where: source, for messages."""
     ids, order, again = rows.id, rows.order, np.zeros(len(rows), dtype=np.bool_)
-    again[order[1:]] = ids[order[1:]] == ids[order[:-1]]
-    endless = np.array([bool(votes) and not all(map(isfinite, votes.values())) for votes in rows.votes], dtype=np.bool_)
+    ordered = ids[order]
+    again[order[1:]] = ordered[1:] == ordered[:-1]
+    endless = rows.votes.astype(np.bool_)
+    endless[endless] = [not all(map(isfinite, votes.values())) for votes in rows.votes[endless]]
     pairs, first = rows.pair.codes, np.full(len(rows.pair.categories), -1, dtype=np.int64)
     first[pairs[::-1]] = rows.group.codes[::-1]
     elsewhere = (first[pairs] != rows.group.codes) & (rows.pair != "")

@@ -93,8 +93,9 @@ def average_precision(score: Floats, positive: Bools, group: Ints, n_groups: int
     negative rows. Not in the base paper. Raises ValueError as `roc_auc` does.
     """
     arrays.check_rows(score, positive.astype(np.float64), group, n_groups)
-    entries = sorted_entries(-score, positive.astype(np.int64), group, 2, n_groups)
-    block, count, n_blocks, hit = entries.block, entries.count, entries.n_blocks, entries.level == 1
+    entries = sorted_entries(score, positive.astype(np.int64), group, 2, n_groups)
+    count, n_blocks, hit = entries.count, entries.n_blocks, entries.level == 1
+    block = n_blocks - 1 - entries.block  # the highest score first
     found_in = block_sizes(block[hit], entries.group[hit], n_blocks, n_groups, count[hit])
     seen_in = block_sizes(block, entries.group, n_blocks, n_groups, count)
     rows, positives = np.bincount(group, minlength=n_groups), np.bincount(group[positive], minlength=n_groups)

@@ -17,7 +17,11 @@ from metaeval.stats.resampling import Tile
 
 def tie_blocks(values: Floats) -> tuple[Ints, int]:
     """Return the rank of each row's value among the distinct values, (n,) from 0, and the number of distinct values."""
-    distinct, block = np.unique(values, return_inverse=True)
+    if np.unique(values[:1000]).size > 64:
+        distinct, block = np.unique(values, return_inverse=True)
+    else:  # of few values a search is faster than a sort with the rows' numbers
+        distinct = np.unique(values)
+        block = np.searchsorted(distinct, values)
     return block.astype(np.int64, copy=False).reshape(values.shape), int(distinct.size)
 
 
@@ -103,14 +107,16 @@ class Entries:
 
 def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_groups: int) -> Entries:
     """Return the rows as `Entries`: sorted by score, equal ones counted. score, level, group: (n,), no NaN."""
-    order = np.argsort(score)
+    if (content := content_of(score)) not in _ORDER:
+        _ORDER.clear()
+        _ORDER[content] = np.argsort(score)
+    order = _ORDER[content]
     # One key for (block, level, group), sorted in place, is several times faster than a lexicographic sort.
     key = np.cumsum(run_starts(score[order]), dtype=np.int64)
     for codes, size in ((level, n_levels), (group, n_groups)):
         key *= size
         key += codes[order]
-    del order
-    key.sort()
+    key.sort(kind="stable")  # in runs already, which this sort takes as they are
     starts = np.flatnonzero(run_starts(key))
     count = np.diff(np.append(starts, key.size))
     key = key[starts]
@@ -136,6 +142,8 @@ def sorted_by_level(score: Floats, gold: Floats, group: Ints, n_groups: int) -> 
 
 
 _LAST: dict[tuple[bytes, int], tuple[Entries, int]] = {}
+_ORDER: dict[bytes, NDArray[np.intp]] = {}
+"""The row numbers by ascending score of the last scores, which measures of other levels share."""
 
 
 def content_of(*columns: NDArray[Any]) -> bytes:

@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaeval.cells import Cells, Numbers, distinct, each, is_finite, is_missing, number_in, objects
+from metaeval.cells import Cells, Indices, Numbers, each, is_finite, is_missing, number_in, objects
 from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.corpus.dataset import Option, own_file
@@ -72,6 +72,10 @@ _Read = tuple[RatingColumns, Mapping[str, Numbers], Mapping[str, Numbers], bool]
 
 Between these: the gold by dimension ("" for a single one), and the scores by metric, (n,) each, NaN where missing.
 """
+
+
+_Column = tuple[Numbers, Cells, Indices]
+"""A column's plain numbers, the distinct cells that are none, and the index of each such cell in them."""
 
 
 def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
@@ -215,8 +219,11 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     # A letter, as y, is as likely a text.
     verdicts = {word for word in WORDS if len(word) > 1}
     table = table.checked(named_scores or rest, lambda cell: plain_word(cell) in verdicts, _NO_METRIC)
-    columns = {heading: (table.column(heading), table.plain(heading)) for heading in (*dimensions, *votes, *rest)}
-    numbers = {heading: _numbers(*columns[heading], _scale(*columns[heading])) for heading in (*votes, *rest)}
+    columns = {}
+    for heading in (*dimensions, *votes, *rest):
+        table.column(heading)  # raises for a cell that cannot be read
+        columns[heading] = table.read(heading)
+    numbers = {heading: _numbers(columns[heading], _scale(columns[heading])) for heading in (*votes, *rest)}
     scores = named_scores or [
         heading
         for heading in rest
@@ -230,8 +237,7 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     if (likely := [shown(heading) for heading in scores if not heading.startswith("scores:")]) and not named_scores:
         guessed.append(f"scores from {', '.join(likely)} (others: --set dataset_options.metrics=NAMES)")
     for heading in (*dimensions, *votes):
-        cells, plain = columns[heading]
-        others, _ = distinct(cells[np.isinf(plain)])
+        plain, others, _ = columns[heading]
         texts = {text.strip() for text in others.tolist() if isinstance(text, str)}
         meant = {text: WORDS[word].label for text in sorted(texts) if (word := plain_word(text)) in WORDS}
         readings = [f"{shown(text)} is {level}" for text, level in meant.items() if text.casefold() != level]
@@ -246,9 +252,9 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
         cure = table.group_cure(fields)
         _log.warning("%s has no column 'group': each %s counts as a group of its own. %s", table.name, unit, cure)
     merged = "annotator" in roles
-    scales = {heading: _scale(*columns[heading], not merged) for heading in dimensions}
+    scales = {heading: _scale(columns[heading], not merged) for heading in dimensions}
     words = not merged and WORDS in scales.values()
-    numbers |= {heading: _numbers(*columns[heading], scale) for heading, scale in scales.items()}
+    numbers |= {heading: _numbers(columns[heading], scale) for heading, scale in scales.items()}
     read = {heading: numbers[heading] for heading in (*dimensions, *votes, *scores)}
     bad = {heading: np.flatnonzero(np.isinf(column)) for heading, column in read.items()}
     if READING.get()[1]:
@@ -274,14 +280,15 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
         {_name(heading): vote for heading, vote in zip(votes, row, strict=True) if vote == vote}
         for row in zip(*of_votes, strict=True)
     )
+    unnamed = coded([""] * n)
     rows = RatingColumns(
         text_array(ids),
         _groups(known.get("group"), known.get("pair"), ids, "" if merged else table.name),
         np.full(n, nan),
-        known.get("system") or coded([""] * n),
-        known.get("subset") or coded([""] * n),
+        known.get("system") or unnamed,
+        known.get("subset") or unnamed,
         cells_by_role.get("text", objects([""] * n)),
-        known.get("pair") or coded([""] * n),
+        known.get("pair") or unnamed,
         {_name(heading): table.texts(heading) for heading in fields},
         objects(voted if votes else [{}] * n),
     )
@@ -339,23 +346,24 @@ def _groups(groups: Categorical | None, pairs: Categorical | None, ids: Cells, n
     return coded(next(filter(None, texts)) for texts in zip(*cells, marked, strict=True))
 
 
-def _scale(cells: Cells, plain: Numbers, gold: bool = False) -> Mapping[str, SupportLevel]:
+def _scale(column: _Column, gold: bool = False) -> Mapping[str, SupportLevel]:
     """Return the level of each word in a column: "yes" alone is 1, but full support beside full or partial support.
 
-    plain: the column's numbers. gold: it is gold, in which "yes" is full support where there are no numbers.
+    gold: the column is gold, in which "yes" is full support where there are no numbers.
     """
-    others = np.isinf(plain)
+    plain, others, _ = column
     graded = {word for word, level in WORDS.items() if level > 0} - EITHER
-    alone = gold and others.any() and not np.isfinite(plain).any()
-    if alone or any(plain_word(cell) in graded for cell in distinct(cells[others])[0].tolist()):
+    alone = gold and others.size and not np.isfinite(plain).any()
+    if alone or any(plain_word(cell) in graded for cell in others.tolist()):
         return WORDS
     return {**WORDS, **dict.fromkeys(EITHER, SupportLevel.PARTIAL)}
 
 
-def _numbers(cells: Cells, plain: Numbers, words: Mapping[str, SupportLevel]) -> Numbers:
-    """Return a column's numbers (plain), and the levels of its words: NaN if blank or missing, inf if unreadable."""
-    numbers, others = plain.copy(), np.isinf(plain)
-    numbers[others] = each(partial(_verdict, words=words), cells[others])
+def _numbers(column: _Column, words: Mapping[str, SupportLevel]) -> Numbers:
+    """Return a column's numbers, and the levels of its words: NaN if blank or missing, inf if unreadable."""
+    plain, others, codes = column
+    numbers = plain.copy()
+    numbers[np.isinf(plain)] = objects(_verdict(cell, words) for cell in others.tolist())[codes]
     return numbers
 
 
