@@ -129,6 +129,7 @@ def test_spreadsheets_that_cannot_be_taken_at_their_word(tmp_path, rows, change,
 
 
 def test_other_files_are_refused_in_a_sentence(tmp_path):
+    pytest.importorskip("openpyxl")
     (tmp_path / "a.xlsx").write_text("no zip")
     (tmp_path / "a.ods").write_text("")
     (tmp_path / "a.csv").write_text('id,level\n"a,full\n')
@@ -284,6 +285,7 @@ def test_row_numbers_of_pandas_are_no_column(tmp_path, heading, ending, caplog):
             assert read_table(path).headings == ((heading, "id") if kept else ("id",))
             assert (f'the column "{heading}" holds row numbers' in caplog.text) != kept
     assert table_of("frame", pandas.DataFrame({heading: [0, 1], "id": "a"})).headings == ("id",)
+    pytest.importorskip("pyarrow")
     pandas.DataFrame({"id": ["a", "b"]}, [2, 1]).to_parquet(tmp_path / "a.parquet")
     assert read_table(tmp_path / "a.parquet").headings == ("id",)
 
@@ -342,9 +344,10 @@ def test_a_text_longer_than_a_cell_of_a_spreadsheet_is_cut_there(tmp_path):
 @pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
 def test_no_text_that_is_written_acts_as_a_formula(tmp_path, ending):
     path = tmp_path / f"a.{ending}"
+    openpyxl = pytest.importorskip("openpyxl") if ending == "xlsx" else None
     write_table(path, ["id", "text"], [["=1+1", "@SUM(A1)"], ["-2.5", "a\tb"]], {})
-    if ending == "xlsx":
-        sheet = pytest.importorskip("openpyxl").load_workbook(path).active
+    if openpyxl:
+        sheet = openpyxl.load_workbook(path).active
         assert {cell.data_type for row in sheet.iter_rows() for cell in row} == {"s"}
         return
     first, second = path.read_text().splitlines()[1:]
