@@ -100,7 +100,7 @@ class _Command(TyperCommand):
         rare = [option for option in self.params if getattr(option, "hidden", False)]
         for option in rare if "--help-all" in args else ():
             vars(option)["hidden"] = False
-        if rare and "--help-all" in args:
+        if "--help-all" in args:
             args = ["--help"]
         elif rare:
             self.epilog = "More options: --help-all"
