@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,13 +25,14 @@ from metaeval.citation.pipelines.layout import grid_of, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.config import RunConfig
+from metaeval.corpus.sentences import language_note
 from metaeval.display_text import count
 from metaeval.files import safe_name
 from metaeval.report.data_frame import frame
 from metaeval.report.notebook import Sheets
 from metaeval.report.result import Column
 from metaeval.report.result_tables import rank
-from metaeval.report.table import Block, Note, Record, Scalar, Table, TableLine, format_value, plain
+from metaeval.report.table import Block, Note, Record, Scalar, Table, TableLine, format_value, plain, share
 from metaeval.report.table_files import write_rows
 from metaeval.runs.evaluation import resampling_of
 from metaeval.stats.arrays import Floats, Ints
@@ -128,6 +130,9 @@ class CitedSheets(Sheets):
         return [note for note in self.notes if note.label in _ON_MISSING]
 
 
+_CUT = 0.1
+"""Least share of truncated pairs that gives a warning."""
+
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
 
 
@@ -180,7 +185,7 @@ class CitedTable:
     unit: str = "claim"
     profile: str = ""
     absent: Sequence[Answer] = ()
-    judged: list[Judged] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.present = self.answers
@@ -305,10 +310,12 @@ class CitedTable:
         data = provenance.data_of(self.name, self.pipeline, self.present, statements, citations)
         backends = [each.backend for each in self.judged if each.backend is not None]
         drawn = self.config.interval
+        judged = f"{count(len(self.answers), 'answer')} of {count(len(self.systems), 'system')}, "
+        judged += f"{count(data.groups, 'group')}; {', '.join(count(*part) for part in counted)}"
         shown = {name: value for name, value in self.fields.items() if name != "pipeline"}
         after = (
-            provenance.warning(self, backends, warnings),
-            provenance.data_note(self, data, *counted),
+            self._warning(backends, warnings),
+            Note("data", "; ".join(filter(None, (judged, language_note(answer.text for answer in self.answers))))),
             Note("settings", provenance.settings_text(shown)),
             provenance.verdicts(backends, *self.words),
             *notes,
@@ -323,6 +330,35 @@ class CitedTable:
         judges = [each.fields for each in self.judges] or [{}]
         return Provenance(data, self.title, subtitle, self.fields, drawn, judges, after=after)
 
+    def _warning(self, backends: Iterable[Backend], more: Iterable[str]) -> Note:
+        """Return the note on systems without a common question or with equal answers, and on judges that truncate much.
+
+        more: further sentences of the pipeline; empty ones are left out.
+        """
+        places = range(len(self.systems))
+        texts = [
+            Counter((int(self.group[row]), self.answers[row].text) for row in self.rows(place)) for place in places
+        ]
+        questions = [{code for code, _ in answers} for answers in texts]
+        sentences = [sentence for sentence in more if sentence]
+        if len(texts) > 1 and not set.intersection(*questions):
+            sentences.append(
+                f"no question is answered by all {len(texts)} systems: their differences may be those of their "
+                "questions (answers to one question share a group)"
+            )
+        for first, other in combinations(places, 2):
+            if texts[first] == texts[other]:
+                names = " and ".join(plain(self.systems[place]) for place in (first, other))
+                sentences.append(f"{names} gave the same answers, word for word")
+        for backend in backends:
+            ledger = backend.ledger
+            if ledger.pairs and ledger.cut_pairs >= _CUT * ledger.pairs:
+                cut = share(ledger.cut_pairs, ledger.pairs)
+                sentences.append(
+                    f"{plain(backend.name)} truncates {cut} of pairs: it misses support in the part that is cut off"
+                )
+        return Note("warning", "; ".join(sentences))
+
     def _lacking(self, each: Judged) -> str:
         reasons = Counter(reason for *_, reason in each.lacking)
         first = [(answer, place, text) for answer, place, text, _ in each.lacking]
@@ -332,17 +368,17 @@ class CitedTable:
 
     def _bounds(self, each: Judged) -> str:
         """Return, as text, the measures of systems that lack verdicts, with these as no and as yes."""
-
-        def ranges(system: int) -> list[str]:
-            texts = []
+        texts = []
+        for system in self.systems:
+            ranges = []
             for key, (label, measure) in self.ranked.items():
-                known = self.estimates.get((each.name, self.systems[system], key))
+                known = self.estimates.get((each.name, system, key))
                 if known is not None and known.worst != known.best and key in each.measured:
                     ends = (format_value(end, measure.column) for end in (known.worst, known.best))
-                    texts.append(f"{label} {' to '.join(ends)}")
-            return texts
-
-        return provenance.texts_by_system(self, ranges)
+                    ranges.append(f"{label} {' to '.join(ends)}")
+            if ranges:
+                texts.append(" ".join([plain(system)] * (len(self.systems) > 1) + [", ".join(ranges)]))
+        return "; ".join(texts)
 
     def scores(self, definition: Definition, shared: Provenance) -> Table:
         """Return the table of a definition: its measures of every system, in blocks by judge.

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import TYPE_CHECKING
 
 from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.measures import group_codes
 from metaeval.citation.pipelines.layout import TableLines, grid_of
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.config import IntervalConfig
-from metaeval.corpus.sentences import language_note
 from metaeval.display_text import count
 from metaeval.report.result import Data, Interval, Ledger
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, plain, share
 from metaeval.report.table_notes import few_groups, interval_text
 from metaeval.signature import resampled_fields, signature, versions
 
-if TYPE_CHECKING:
-    from metaeval.citation.pipelines.cited import CitedTable
-
 _EXAMPLES = 3
 """Number of missing verdicts that a note names."""
-
-_CUT = 0.1
-"""Least share of truncated pairs that gives a warning."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +25,7 @@ class Provenance:
     """What all tables of a pipeline run share: data, settings, signature fields and notes.
 
     data: what was judged. kind: the last part of a table's key (empty: none). fields: what the numbers depend on
-    beside the answers. judges: further fields of each signature. before, after: notes above and below a table's
-    own.
+    beside the answers. judges: further fields of each signature. after: notes below a table's own.
     """
 
     data: Data
@@ -45,7 +34,6 @@ class Provenance:
     fields: Mapping[str, Scalar]
     interval: IntervalConfig
     judges: Sequence[Mapping[str, object]] = ({},)
-    before: Sequence[Note] = ()
     after: Sequence[Note] = ()
 
     def sheet(
@@ -57,7 +45,7 @@ class Provenance:
         notes: Sequence[Note] = (),
     ) -> Table:
         """Return a table of the run. grid: its headings and lines. notes: its own notes; empty ones are left out."""
-        footer = tuple(note for note in (*self.before, *notes, *self.after) if note.text or note.items)
+        footer = tuple(note for note in (*notes, *self.after) if note.text or note.items)
         key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
         drawn = self.interval
         fixed = {
@@ -97,46 +85,6 @@ def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, c
         groups=group_codes(answers)[1],
         levels={},
     )
-
-
-def data_note(panel: CitedTable, data: Data, *parts: tuple[int, str]) -> Note:
-    """Return the note with the counts of what was judged: 3 answers of 1 system, 2 groups; 5 claims, 7 citation marks.
-
-    parts: numbers and nouns of what is counted in answers.
-    """
-    text = f"{count(len(panel.answers), 'answer')} of {count(len(panel.systems), 'system')}, "
-    counts = f"{count(data.groups, 'group')}; {', '.join(count(*part) for part in parts)}"
-    return Note(
-        "data", "; ".join(filter(None, (text + counts, language_note(answer.text for answer in panel.answers))))
-    )
-
-
-def warning(panel: CitedTable, backends: Iterable[Backend] = (), more: Iterable[str] = ()) -> Note:
-    """Return the note on systems without a common question or with equal answers, and on backends that truncate much.
-
-    more: further sentences of the pipeline; empty ones are left out.
-    """
-    places = range(len(panel.systems))
-    texts = [Counter((int(panel.group[row]), panel.answers[row].text) for row in panel.rows(place)) for place in places]
-    questions = [{code for code, _ in answers} for answers in texts]
-    sentences = [sentence for sentence in more if sentence]
-    if len(texts) > 1 and not set.intersection(*questions):
-        sentences.append(
-            f"no question is answered by all {len(texts)} systems: their differences may be those of their questions "
-            "(answers to one question share a group)"
-        )
-    for first, other in combinations(places, 2):
-        if texts[first] == texts[other]:
-            names = " and ".join(plain(panel.systems[place]) for place in (first, other))
-            sentences.append(f"{names} gave the same answers, word for word")
-    for backend in backends:
-        ledger = backend.ledger
-        if ledger.pairs and ledger.cut_pairs >= _CUT * ledger.pairs:
-            cut = share(ledger.cut_pairs, ledger.pairs)
-            sentences.append(
-                f"{plain(backend.name)} truncates {cut} of pairs: it misses support in the part that is cut off"
-            )
-    return Note("warning", "; ".join(sentences))
 
 
 def reasons_text(counts: Mapping[str, int], of: str, examples: Sequence[tuple[str, str, str]]) -> str:
@@ -189,16 +137,6 @@ UNCHECKED = Note(
     "-o SHEET, then metaeval estimate FILE --labels SHEET",
 )
 """The note on verdicts that were not compared with labels of the same answers."""
-
-
-def texts_by_system(panel: CitedTable, texts_of: Callable[[int], Sequence[str]]) -> str:
-    """Return the texts of all systems as one, each after the name of its system if there are several systems.
-
-    texts_of: returns the texts of a system by its number; a system without texts is left out.
-    """
-    texts = [(plain(name), ", ".join(texts_of(number))) for number, name in enumerate(panel.systems)]
-    alone = len(panel.systems) == 1
-    return "; ".join(text if alone else f"{name} {text}" for name, text in texts if text)
 
 
 def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str = "") -> Note:
