@@ -139,14 +139,14 @@ UNCHECKED = Note(
 """The note on verdicts that were not compared with labels of the same answers."""
 
 
-def uncertainty(interval: IntervalConfig, groups: int | None = None, more: str = "") -> Note:
-    """Return the note on how intervals are computed, with `more` behind it.
+def uncertainty(interval: IntervalConfig, groups: int | None = None) -> Note:
+    """Return the note on how intervals are computed.
 
     groups: number of groups; None where it differs between values.
     """
     drawn = Interval(**interval.model_dump())
     few = "" if groups is None or not drawn.resamples else few_groups([groups], named=False)
-    return Note("uncertainty", f"{interval_text(drawn, groups)}{f' ({few})' if few else ''}{more}")
+    return Note("uncertainty", f"{interval_text(drawn, groups)}{f' ({few})' if few else ''}")
 
 
 def ranking_intervals(interval: IntervalConfig) -> Note:
