@@ -133,6 +133,9 @@ class CitedSheets(Sheets):
 _CUT = 0.1
 """Least share of truncated pairs that gives a warning."""
 
+_BOUNDED = 5
+"""Number of systems whose bounds a note gives; the files have all."""
+
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
 
 
@@ -378,7 +381,9 @@ class CitedTable:
                     ranges.append(f"{label} {' to '.join(ends)}")
             if ranges:
                 texts.append(" ".join([plain(system)] * (len(self.systems) > 1) + [", ".join(ranges)]))
-        return "; ".join(texts)
+        left = len(texts) - _BOUNDED
+        more = f"; of {count(left, 'more system')} see worst and best in the files" if left > 0 else ""
+        return "; ".join(texts[:_BOUNDED]) + more
 
     def scores(self, definition: Definition, shared: Provenance) -> Table:
         """Return the table of a definition: its measures of every system, in blocks by judge.
