@@ -23,7 +23,7 @@ from metaeval.citation.data_model import (
     Verdict,
     answer_cells,
 )
-from metaeval.citation.marks_and_sentences import Leading, MarkStyles, find_marks, unread
+from metaeval.citation.marks_and_sentences import Leading, MarkStyles, reading_of, unread
 from metaeval.errors import unknown
 
 Zero = Literal["out of range", "last passage"]
@@ -400,7 +400,7 @@ def judged_lines(
                 )
                 lines.append(of_mark)
         read = [citation.mark for statement in statements for citation in statement.cited]
-        for mark in unread(find_marks(answer.text, first=answer.first), read):
+        for mark in unread(reading_of(answer).marks(first=answer.first), read):
             problem = find_place(mark.number, len(answer.passages))[1]
             line = CitationLine(**answer_cells(answer), citation=mark.number, start=mark.start, end=mark.end)
             lines.append(replace(line, state="not read", problem=problem))

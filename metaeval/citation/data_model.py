@@ -30,6 +30,19 @@ class Passage:
     summary: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A piece of an answer's text that is no part of the answer: offsets, and what it is ("list number").
+
+    written: the text that is read in its place. Where start and end are equal, the file reader has left it out itself.
+    """
+
+    start: int
+    end: int
+    kind: str
+    written: str = ""
+
+
 @dataclass(frozen=True)
 class Answer:
     """One model answer with the passages that it can cite.
@@ -39,6 +52,7 @@ class Answer:
     annotations, claims, answers), unchanged, and levels of support (`metaeval.citation.support.level_readings`).
     first: the number by which the text cites the first passage; 0 in some published sets. Numbers everywhere else are
     from 1. sample: the number of the answer among several by one system to the question, from 0 (None: only one).
+    left_out: the pieces of the text that are not read as the answer, in order and without overlap.
     """
 
     id: str
@@ -50,6 +64,7 @@ class Answer:
     reference: Mapping[str, Any] = field(default_factory=dict)
     first: int = 1
     sample: int | None = None
+    left_out: tuple[LeftOut, ...] = ()
 
     def in_sample(self, sample: int) -> Answer:
         """Return the answer with this number of the sample, which is also appended to its id (q1#0)."""
@@ -147,5 +162,6 @@ def fingerprint(answers: Sequence[Answer]) -> str:
     for answer in answers:
         passages = [[passage.title, passage.text] for passage in answer.passages]
         fields = [answer.id, answer.group or answer.id, answer.system, answer.question, answer.text, answer.first]
-        rows.append([*fields, dict(answer.reference), *passages])
+        left_out = [[piece.start, piece.end, piece.written] for piece in answer.left_out if piece.start < piece.end]
+        rows.append([*fields, dict(answer.reference), *passages, *([left_out] if left_out else [])])
     return sha256_json(rows)

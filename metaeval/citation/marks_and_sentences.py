@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from metaeval.citation.data_model import Mark
+from metaeval.citation.data_model import Answer, Mark
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import unknown
 
@@ -211,12 +211,29 @@ def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
     raise unknown("splitter", wish, _WISHES)
 
 
-def prepare(text: str, lines: Literal["first", "all"] = "all") -> LocatedText:
+def reading_of(answer: Answer) -> LocatedText:
+    """Return the text of an answer that is read, without the pieces that are left out, with its offsets."""
+    text, pieces, end = whole(answer.text), [], 0
+    for piece in answer.left_out:
+        pieces.append(text.part(end, piece.start))
+        last = piece.end - 1
+        offsets = (min(piece.start + place, last) for place in range(len(piece.written)))
+        pieces.append(LocatedText(piece.written, tuple(offsets)))
+        end = piece.end
+    return joined(*pieces, text.part(end, len(answer.text))) if pieces else text
+
+
+def cleaned(answer: Answer) -> Answer:
+    """Return an answer whose text is what is read of it."""
+    return replace(answer, text=reading_of(answer).text.strip(), left_out=()) if answer.left_out else answer
+
+
+def prepare(answer: Answer, lines: Literal["first", "all"] = "all") -> LocatedText:
     """Return an answer's text with its offsets, without white space at its ends and without the token <|im_end|>.
 
     lines: keep all lines, or only the first one, as ALCE does. Some generators leave the end-of-turn token <|im_end|>.
     """
-    reading = whole(text).stripped()
+    reading = reading_of(answer).stripped()
     if lines == "first":
         reading = reading.part(0, len(reading.text.split("\n")[0]))
     return reading.without([match.span() for match in re.finditer(re.escape("<|im_end|>"), reading.text)])

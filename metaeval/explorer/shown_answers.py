@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.marks_and_sentences import reading_of
 from metaeval.citation.pipelines.figures import judged_answers
 from metaeval.errors import UserError
 from metaeval.explorer.citation_lines import SUPPORTED, rows_of, verdicts_of
@@ -77,7 +77,7 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
                 **{"id": answer.id, "system": answer.system, "question": answer.question, "text": answer.text},
                 "passages": [numbers[passage.title, passage.text] for passage in answer.passages],
                 "first": answer.first,
-                "marks": [[mark.start, mark.end, mark.number] for mark in find_marks(answer.text, first=answer.first)],
+                "marks": [[mark.start, mark.end, mark.number] for mark in reading_of(answer).marks(first=answer.first)],
                 "replies": replies.get(answer.id, []),
             }
             for answer in shown

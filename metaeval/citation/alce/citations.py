@@ -90,7 +90,7 @@ _WORD = re.compile(r"\w")
 
 def statements(answer: Answer, profile: AlceProfile, splitter: SentenceSplitter = RULES) -> list[CitedStatement]:
     """Return the statements of one answer, each with all of its marks, in the order of the text."""
-    reading = prepare(answer.text, profile.lines)
+    reading = prepare(answer, profile.lines)
     if profile.units == "list items":
         units = list(_items(reading, answer, profile))
     else:

@@ -44,7 +44,7 @@ MEASURES = ("str_em", "str_hit", "rougeLsum", "claims_nli", *_LISTS, "length")
 
 def clean_answer(answer: Answer, profile: AlceProfile = PAPER) -> str:
     """Return the answer's text without its marks; only the first line if profile.lines is "first"."""
-    return clean(prepare(answer.text, profile.lines), answer, profile).text
+    return clean(prepare(answer, profile.lines), answer, profile).text
 
 
 def normalise(text: str) -> str:

@@ -12,7 +12,15 @@ from typing import Literal
 from metaeval.citation.aliice.claim_options import AliiceProfile
 from metaeval.citation.aliice.dependency_tree import GONE, UNREACHABLE, separated, tree_of
 from metaeval.citation.data_model import Answer, Claim, Mark
-from metaeval.citation.marks_and_sentences import LocatedText, find_marks, joined, move_leading, split, whole
+from metaeval.citation.marks_and_sentences import (
+    LocatedText,
+    find_marks,
+    joined,
+    move_leading,
+    reading_of,
+    split,
+    whole,
+)
 from metaeval.citation.parsers.dependency_parsers import Parse, Parser
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
@@ -291,16 +299,16 @@ def read_answers(
 
 def in_one_form(answer: Answer, profile: AliiceProfile) -> LocatedText:
     """Return the answer with each mark that the profile reads rewritten as [n], from 1 on (lower numbers as [0])."""
-    text = whole(answer.text)
+    text = reading_of(answer)
     pieces: list[LocatedText] = []
     end = 0
-    for mark in find_marks(answer.text, profile.styles, answer.first):
-        bracket = answer.text[mark.start : mark.end]
+    for mark in find_marks(text.text, profile.styles, answer.first):
+        bracket = text.text[mark.start : mark.end]
         if mark.number is None or (answer.first == 1 and MARK.fullmatch(bracket)):
             continue
         if mark.start >= end:
             pieces.append(text.part(end, mark.start))
         written = f"[{max(mark.number, 0)}]"
-        pieces.append(LocatedText(written, (mark.start,) + (mark.end - 1,) * (len(written) - 1)))
+        pieces.append(LocatedText(written, (text.at[mark.start],) + (text.at[mark.end - 1],) * (len(written) - 1)))
         end = mark.end
-    return joined(*pieces, text.part(end, len(answer.text)))
+    return joined(*pieces, text.part(end, len(text.text)))

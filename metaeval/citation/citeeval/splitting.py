@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.data_model import Answer, Mark
-from metaeval.citation.marks_and_sentences import LocatedText, added, find_marks, joined, move_leading, split, whole
+from metaeval.citation.marks_and_sentences import (
+    LocatedText,
+    added,
+    find_marks,
+    joined,
+    move_leading,
+    reading_of,
+    split,
+)
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
 
@@ -64,8 +72,9 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
     response is left out. A sentence that holds only marks is dropped: its marks go to the sentence before, and are
     unread without one. Raises `UserError` on an empty line with the option stops=true.
     """
-    thinking = _THINKING.match(answer.text)
-    reading = whole(answer.text).part(thinking.end() if thinking else 0, len(answer.text)).stripped()
+    reading = reading_of(answer)
+    thinking = _THINKING.match(reading.text)
+    reading = reading.part(thinking.end() if thinking else 0, len(reading.text)).stripped()
     marks = reading.marks(options.styles, answer.first)
     refused = Split((ResponseStatement(1, NO_ANSWER, (), *reading.span()),), no_answer=True, unread=tuple(marks))
     refuses = _REFUSES.search(reading.text) is not None

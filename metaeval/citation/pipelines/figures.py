@@ -11,7 +11,7 @@ from metaeval.analyses.suites.job_figures import figures_of
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.data_model import Answer
-from metaeval.citation.marks_and_sentences import find_sentence_splitter, split, whole
+from metaeval.citation.marks_and_sentences import find_sentence_splitter, reading_of, split
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.readers.answer_files import gather
 from metaeval.errors import UserError
@@ -94,7 +94,7 @@ def trees_of(folder: Path) -> list[ClaimTree]:
     parser, profile = str(settings.get("parser", "small")).partition(" (")[0], str(settings.get("profile", "paper"))
     answers, _ = judged_answers(folder, read_manifest(folder), None)
     splitter = find_sentence_splitter("auto")
-    texts = (sentence.text for answer in answers for sentence in split(whole(answer.text), splitter))
+    texts = (sentence.text for answer in answers for sentence in split(reading_of(answer), splitter))
     # Sentences that cite nothing, or are too long for the rules, are not parsed.
     parsed = (text for text in texts if draft(text, aliice_profile(profile)).text is not None)
     trees = (tree_of(text, parser, profile) for text in parsed)

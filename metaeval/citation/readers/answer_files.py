@@ -16,6 +16,7 @@ from metaeval.citation.readers.answer_tables import answers_in, cited_columns
 from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter_texts
 from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
 from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
+from metaeval.citation.readers.clean_up import clean_up
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats import anthropic, deep_research, gemini, numbered_contexts, openai, trec
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unwrapped
@@ -202,36 +203,40 @@ HINT = "name a file of answers ('metaeval cite formats' lists the formats, each 
 _log = logging.getLogger("metaeval")
 
 
-def read_answers(path: Path, form: str = "auto", sources: Path | None = None) -> list[Answer]:
+def read_answers(path: Path, form: str = "auto", sources: Path | None = None, clean: bool = True) -> list[Answer]:
     """Return the answers of a file, in its order, and log what was guessed and what was left out.
 
     form: a name in `FORMATS`, or "auto". sources: file or folder with texts of sources that the file of answers lacks.
+    clean: find what is no part of the answers (`metaeval.citation.readers.clean_up`).
 
     Raises `UserError`, with file, item and field, for an empty file, another format, missing passages and duplicate
     ids.
     """
     if form == "auto" and path.suffix.lower() in TABLES and path.is_file():
-        answers = answers_of_table(read_table(path), sources)
+        answers = answers_of_table(read_table(path), sources, clean)
     else:
         rows = _rows(path, form)
         if form == "auto" and is_table_row(rows[0].fields):
-            answers = answers_of_table(read_table(path), sources)
+            answers = answers_of_table(read_table(path), sources, clean)
         else:
             answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
+            answers = clean_up(answers, path.name) if clean else answers
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
 
 
-def answers_of_table(table: UserTable, sources: Path | None = None) -> list[Answer]:
+def answers_of_table(table: UserTable, sources: Path | None = None, clean: bool = True) -> list[Answer]:
     """Return the answers in a table; raises `UserError` for one with a statement in each row.
 
-    sources: file or folder with texts of sources that the table does not hold.
+    sources: file or folder with texts of sources that the table does not hold. clean: as in `read_answers`.
     """
-    if rows := vectara_rows(table):
-        return _read(rows, VECTARA.name, Path(table.name), sources)
-    columns = cited_columns(table, {}, can_map=False)
-    if columns.text:
-        return add_source_texts(answers_in(table, columns), table.name, sources)
+    rows, answers = vectara_rows(table), []
+    if rows:
+        answers = _read(rows, VECTARA.name, Path(table.name), sources)
+    elif (columns := cited_columns(table, {}, can_map=False)).text:
+        answers = add_source_texts(answers_in(table, columns), table.name, sources)
+    if answers:
+        return clean_up(answers, Path(table.name).name) if clean else answers
     raise UserError(
         f"{table.name} is a table with a statement in each row (column {shown(columns.roles['statement'])}), and not "
         f"of answers with marks such as [1]: use 'metaeval score -d ratings --data {table.name}', "
@@ -301,26 +306,26 @@ def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None
     """
     if in_other_format(objects[0]):
         rows = [DataRow(f"answers row {number}", record) for number, record in enumerate(objects, start=1)]
-        return _read(rows, form_of_answers(rows[0]), Path("answers"), sources)
+        return clean_up(_read(rows, form_of_answers(rows[0]), Path("answers"), sources), "answers")
     rows = [
         DataRow(f"answers row {number}", {key: record[key] for key in FIELDS if record.get(key) is not None})
         for number, record in enumerate(objects, start=1)
     ]
     answers = list(read_own(rows))
     check_ids((answer.id for answer in answers), "answers", "the answers")
-    return add_source_texts(answers, "the answers", sources)
+    return clean_up(add_source_texts(answers, "the answers", sources), "answers")
 
 
-def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None) -> list[Answer]:
+def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None, clean: bool = True) -> list[Answer]:
     """Return the answers of one or more files.
 
-    form, sources: as in `read_answers`. An answer without a system gets its file's name (without endings) as system;
+    form, sources, clean: as in `read_answers`. An answer without a system gets its file's name (without endings) as system;
     with several files, ids begin with the file's name.
 
     Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
     where the name of a file, given to its answers as system, is that of a system in another file.
     """
-    read = {name: read_answers(path, form, sources) for name, path in named_files(files, "answers").items()}
+    read = {name: read_answers(path, form, sources, clean) for name, path in named_files(files, "answers").items()}
     named = {name: {answer.system for answer in file_answers} for name, file_answers in read.items()}
     for (name, systems), (other, others) in permutations(named.items(), 2):
         if "" in systems and name in others:

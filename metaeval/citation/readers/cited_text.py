@@ -50,13 +50,15 @@ WITHOUT_TEXT = "citations are those of a part without text"
 class CitedText:
     """An answer with its spans and distinct sources, written in the order of its record.
 
-    left_out: counts of citations that the format does not read, by reason. marks_in_text: the citations are marks [n]
+    left_out: counts of citations that the format does not read, by reason. cut: what the file reader left out of the
+    text, as no part of the answer (kinds as in `LeftOut`). marks_in_text: the citations are marks [n]
     in the text, which stay there. id, question, group, system: empty where the record has none.
     """
 
     sources: list[CitedSource] = field(default_factory=list)
     spans: list[CitedSpan] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    cut: list[str] = field(default_factory=list)
     id: str = ""
     question: str = ""
     group: str = ""

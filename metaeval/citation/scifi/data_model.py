@@ -19,9 +19,9 @@ from metaeval.citation.marks_and_sentences import (
     LocatedText,
     added,
     cited_spans,
-    find_marks,
     joined,
     move_leading,
+    reading_of,
     split,
     unread,
     whole,
@@ -188,7 +188,7 @@ def read_sentences(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple[
     A text without a letter ("1.", "--") is not a sentence, unless it has a digit and a citation. Marks that open a
     sentence, as they do after a full stop, move to the sentence before. Marks that cannot be read stay in the text.
     """
-    moved = move_leading(split(whole(answer.text), splitter), "move all")
+    moved = move_leading(split(reading_of(answer), splitter), "move all")
     sentences: list[Sentence] = []
     for reading in moved:
         clean, groups = _cleaned(reading.stripped(), answer.first)
@@ -200,7 +200,7 @@ def read_sentences(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple[
 def unread_marks(answer: Answer, sentences: Sequence[Sentence]) -> list[Mark]:
     """Return the answer's marks without a group: marks that cannot be read, or outside all sentences."""
     read = [mark for sentence in sentences for group in sentence.groups for mark in group.marks]
-    return unread(find_marks(answer.text, first=answer.first), read)
+    return unread(reading_of(answer).marks(first=answer.first), read)
 
 
 def without_marks(text: str) -> str:
