@@ -1,0 +1,342 @@
+"""Find the lists of sources in a text by what they hold: entries with an address, a label that the text cites, a heading.
+
+A list under a heading such as "References" may stand anywhere; one without a heading only at the end of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from unicodedata import normalize
+
+from metaeval.cells import plain_heading
+from metaeval.citation.marks_and_sentences import find_marks
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSource:
+    """An entry of a list of sources. label: as marks cite it ("1", "1_1"); empty for an entry without one."""
+
+    label: str
+    url: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceList:
+    """A list of sources. start, end: offsets of the list with its heading and the ornaments before it."""
+
+    start: int
+    end: int
+    sources: tuple[ListedSource, ...]
+
+
+KIND = "source list"
+"""What is said to be left out."""
+
+_NAMES = frozenset(
+    """references reference bibliography citations citation footnotes footnote endnotes sources_cited works_cited
+    literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben quellenangabe
+    einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
+    riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
+    viitteet przypisy literatura kaynakca referanslar daftar_pustaka referensi tai_lieu_tham_khao библиография
+    список_литературы использованные_источники сноски βιβλιογραφια المراجع المصادر והמקורות ביבליוגרפיה संदर्भ सन्दर्भ
+    参考文献 参考资料 參考資料 參考文獻 参考来源 參考來源 引用来源 引用來源 资料来源 資料來源 信息来源 数据来源 引用文献
+    参考链接 參考連結 参考网址 引用 脚注 出典 参照 参考 参考サイト 引用元 참고문헌 참고자료 출처 각주 อ้างอิง""".split()
+)
+"""Headings of lists of sources, as `plain_heading` writes them, with _ between words."""
+
+_OFTEN_NAMES = frozenset(
+    """sources source links link notes literature reading resources quellen quelle literatur belege nachweise
+    anmerkungen verweise fuentes fuente enlaces notas fontes fonte fonti note liens ressources bronnen bron literatuur
+    kallor kilder zrodla zdroje kaynaklar sumber nguon источники источник литература ссылки джерела πηγες מקורות स्रोत
+    来源 來源 链接 延伸阅读 延伸閱讀 相关链接 参考リンク 관련링크 further_information learn_more weblinks""".split()
+)
+"""Headings that other lists have too."""
+
+_FILLERS = frozenset(
+    """and of the list cited used consulted key selected further additional web online external main primary for this
+    these my all works work i in here are is see also full with recommended answer report und der die verwendete
+    weiterfuhrende et des utilisees y de consultadas e consultate citees citadas citate list section data information
+    reference source urls url verzeichnis liste lista""".split()
+)
+
+_ADDRESS = re.compile(
+    r"""(?:https?://|www\.|doi:\s?(?=10\.))[^\s<>"`\[\]{}|\\，。；、！？（）【】「」《》”“]{2,2000}+""", re.IGNORECASE
+)
+LINK = re.compile(
+    r"""(?<!\\)\[((?:[^\[\]\n\\]|\\.|\[[^\[\]\n]{0,99}\]){0,300}+)\]
+        \(\s?<?((?:https?://|www\.)(?:[^\s()<>]|\((?:[^\s()<>]|\([^\s()<>]*+\))*+\)){1,2000}+)>?(?:\s++["'(][^\n"]{0,300}+["')])?\s?\)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"""(?P<indent>[ \t]*+)(?:>[ \t]?)?(?P<bullet>[-*+•·▪–][ \t]++)?+[*_]{0,3}+(?:<sup>)?(?:
+        \\?[\[【［](?P<definition>\^)?(?:(?:doc|document|source|ref|citation|passage)[ _-]?)?
+            (?P<bracket>\d{1,9}(?:[_-]\d{1,9})?)\\?[\]】］](?!\s?[,;]?\s?\[\^?\d{1,9}\])
+        | \[\[(?P<nested>\d{1,9})\]\](?=\() | \[\^(?P<word>[^\[\]\s]{1,60})\]:
+        | \[(?P<defined>[^\[\]\n]{1,60})\]:(?=\s*<?(?:https?://|www\.))
+        | [(（](?P<round>\d{1,4})[)）] | (?P<number>\d{1,4})(?:[.)](?=[\s\[<*_]|https?:)|[、．）]) | (?P<raised>[¹²³⁰⁴-⁹]{1,4})
+    )?(?:</sup>)?[:：]?[*_]{0,3}+[:：.]?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_STYLES = ("bracket", "nested", "word", "defined", "round", "number", "raised")
+_ORNAMENT = re.compile(
+    r"\s*+(?:<(?:div|p|center|hr|br)\b[^<>\n]{0,200}>)?\s*+[⁂*＊_=~·—–\-]*+\s*+(?:</\w{1,9}>)?\s*+", re.IGNORECASE
+)
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+", re.MULTILINE)
+_PUBLISHED = re.compile(
+    r"[(（][^()（）\n]{0,30}\b(?:1[5-9]|20)\d\d[a-z]?\b[^()（）\n]{0,30}[)）]|\d\(\d|\b(?:doi|isbn|issn|arxiv|et al|pp?\.|vol\.|ed\.|eds\.|accessed|retrieved)"
+    r"|\[[A-Z]{1,2}(?:/OL)?\]|https?:|\*[^*\n]{3,200}\*",
+    re.IGNORECASE,
+)  # fmt: skip
+_ACCESSED = re.compile(
+    r"\W*(?:\(?(?:accessed|retrieved|abgerufen|consult\w+|zugriff|访问)[^\n]{0,60})?\W*", re.IGNORECASE
+)
+_MARK_AT_END = re.compile(r"\[\^?\d[^\[\]\n]{0,40}\][\s.!?。]*+$")
+_SEPARATORS = re.compile(r"(?:[\s,;:|/&.()*_<>、，；·•–—-]|and\b|und\b|et\b|y\b)*+", re.IGNORECASE)
+_LONGEST_HEADING = 80
+
+
+def address(text: str) -> str:
+    """Return an address without the brackets, punctuation and highlighted text behind it."""
+    depth = 0
+    for place, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            text = text[:place]
+            break
+    text = text.split("#:~:text=")[0].rstrip(".,;:!?*'’»…")
+    text = re.sub(r"^doi:\s?", "https://doi.org/", text, flags=re.IGNORECASE)
+    return f"https://{text}" if text[:4].lower() == "www." else text
+
+
+def code_blocks(text: str) -> list[tuple[int, int]]:
+    """Return the offsets of the fenced code blocks; one that is not closed ends with the text."""
+    blocks, start, fence = [], 0, ""
+    for match in _FENCE.finditer(text):
+        if not fence:
+            start, fence = match.start(), match[1]
+        elif match[0].strip().startswith(fence) and not match[0].strip().strip(fence[0]):
+            blocks.append((start, match.end()))
+            fence = ""
+    return [*blocks, (start, len(text))] if fence else blocks
+
+
+@dataclass(slots=True)
+class _Entry:
+    label: str
+    style: str
+    indent: int
+    text: str
+    line: int = 0
+
+    def listed(self) -> ListedSource:
+        links, bare = LINK.search(self.text), _ADDRESS.search(self.text)
+        url = address(links[2] if links else bare[0] if bare else "")
+        words = LINK.sub(lambda link: "" if _ADDRESS.match(link[1]) else link[1], self.text)
+        return ListedSource(self.label, url, " ".join(_ADDRESS.sub("", words).split()).strip(' -–—:|.,;()[]<>*_"“”'))
+
+    @property
+    def has_address(self) -> bool:
+        return bool(_ADDRESS.search(self.text))
+
+    @property
+    def is_address(self) -> bool:
+        """Whether nothing but a link, or an address with the day of the visit, is in the entry."""
+        rest = LINK.sub("", self.text, count=1) if LINK.search(self.text) else _ADDRESS.sub("", self.text, count=1)
+        return self.has_address and bool(_ACCESSED.fullmatch(rest))
+
+
+def source_lists(text: str) -> list[SourceList]:
+    """Return the lists of sources in a text, in order; none where the text holds nothing else."""
+    lists = list(_found(text))
+    pieces = zip([0, *(one.end for one in lists)], [*(one.start for one in lists), len(text)], strict=True)
+    rest = "\n".join(text[start:end] for start, end in pieces)
+    return lists if re.search(r"\w", re.sub(r"(?m)^#.*+", "", rest)) else []
+
+
+def _found(text: str) -> Iterator[SourceList]:
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    starts[-1] = len(text)
+    code = code_blocks(text)
+    fenced = {at for at, start in enumerate(starts[:-1]) if _inside(code, start)}
+    cited: dict[str, int] = {}
+    for mark in find_marks(text):
+        cited.setdefault(str(mark.number), mark.start)
+    for word in re.finditer(r"\[\^([^\[\]\s]{1,60})\]", text):
+        cited.setdefault(word[1], word.start())
+    at = done = 0
+    while at < len(lines):
+        strength = 0 if at in fenced else _heading(lines[at])
+        body = at + 1 if strength else at
+        if strength and at + 1 < len(lines) and re.fullmatch(r"\s*(?:=+|-{2,})\s*", lines[at + 1]):
+            body += 1
+        entries, end = [] if at in fenced else _inline(lines[at]), at + 1
+        if entries:
+            strength = 2
+        else:
+            level = len(lines[at]) - len(lines[at].lstrip("#")) if strength else 0
+            entries, end = _run(lines, body, fenced, level if strength else -1)
+        before = {entry.label for entry in entries if cited.get(entry.label, len(text)) < starts[at]}
+        if not entries or not (
+            _headed(entries, before, strength, bool(cited) and min(cited.values()) < starts[at])
+            if strength
+            else _closes(lines, end) and (entries := _unheaded(entries, before))
+        ):
+            at = body if strength and body > at else end if entries and end > at else at + 1
+            continue
+        first = at if strength else entries[0].line
+        while first > done and _ORNAMENT.fullmatch(lines[first - 1]) and first - 1 not in fenced:
+            first -= 1
+        if not strength and first > done and _introduces(lines[first - 1]):
+            first -= 1
+        while first > done and _ORNAMENT.fullmatch(lines[first - 1]) and first - 1 not in fenced:
+            first -= 1
+        yield SourceList(starts[first], starts[end], tuple(entry.listed() for entry in entries))
+        at = done = end
+
+
+def _inside(blocks: Sequence[tuple[int, int]], place: int) -> bool:
+    after = bisect_right(blocks, (place, 1 << 60))
+    return after > 0 and place < blocks[after - 1][1]
+
+
+def _heading(line: str) -> int:
+    """Return 2 for a line that names a list of sources, 1 for one that other lists have too, else 0."""
+    words = re.sub(r"[(（].*?[)）]", "", line) if len(line) <= _LONGEST_HEADING else ""
+    words = re.sub(r"^\W*(?:\d{1,2}(?:\.\d{1,2})*[.)]|[IVX]{1,5}\.)\s", "", words)
+    plain = [plain_heading(word) for word in re.split(r"[\s&/,_]+", words) if plain_heading(word)]
+    if not plain or re.search(r"[.!?。]\s*$", line):
+        return 0
+    for strength, names in ((2, _NAMES), (1, _OFTEN_NAMES)):
+        known = {*names, *_FILLERS} if strength == 2 else {*_NAMES, *names, *_FILLERS}
+        if "".join(plain) in _JOINED[strength] or (names & {*plain} and known.issuperset(plain)):
+            return strength
+    return 0
+
+
+_JOINED = {2: {plain_heading(name) for name in _NAMES}, 1: {plain_heading(name) for name in _OFTEN_NAMES}}
+
+
+def _inline(line: str) -> list[_Entry]:
+    """Return the entries of a line such as `Sources: [1], [2]`, of which nothing but marks and addresses is left."""
+    name, colon, rest = re.sub("：", ":", line[:2_000_000]).partition(":")
+    if not colon or not rest.strip(" *_") or len(name) > _LONGEST_HEADING or not _heading(name):
+        return []
+    rest = rest.strip().lstrip("*_ ")
+    links = [_Entry("", "bullet", 0, link[0]) for link in LINK.finditer(rest)]
+    left = LINK.sub("", rest)
+    links += [_Entry("", "bullet", 0, bare[0]) for bare in _ADDRESS.finditer(left)]
+    left = _ADDRESS.sub("", left)
+    marks = [_Entry(str(mark.number), "bracket", 0, "") for mark in find_marks(left)]
+    spans = sorted({(mark.start, mark.end) for mark in find_marks(left)})
+    if spans and not links and spans[0][0] == 0 and re.search(r"\w{3}", left[spans[0][1] : spans[0][1] + 300]):
+        ends = [*(start for start, _ in spans[1:]), len(left)]
+        return [
+            _Entry(left[start + 1 : stop - 1], "bracket", 0, left[stop:end])
+            for (start, stop), end in zip(spans, ends, strict=True)
+        ]
+    pieces = zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(left)], strict=True)
+    return [*links, *marks] if all(_SEPARATORS.fullmatch(left[start:end]) for start, end in pieces) else []
+
+
+def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[list[_Entry], int]:
+    """Return the entries from a line on, and the line behind the last. level: of the heading; -1: without a heading."""
+    entries: list[_Entry] = []
+    headed, end, blank = level >= 0, at, False
+    while at < len(lines) and at not in fenced:
+        line = lines[at]
+        if not line.strip() or (not entries and headed and _ORNAMENT.fullmatch(line)):
+            blank, at = True, at + 1
+            if not headed and not entries:
+                break
+            continue
+        marks = re.match(r"\s{0,3}(#{1,6})\s", line)
+        if _ORNAMENT.fullmatch(line) or _heading(line) or (marks and not 0 < level < len(marks[1])):
+            break
+        match = _LABEL.match(line)
+        style = next((name for name in _STYLES if match and match[name]), "") or (
+            match and match["bullet"] and "bullet"
+        )
+        indent = len(match["indent"]) if match else 0
+        deeper = bool(entries) and indent > entries[-1].indent + 1
+        last = entries[-1] if entries else None
+        if marks:
+            pass
+        elif match and style and not deeper:
+            label = normalize("NFKC", match[style]) if style != "bullet" else ""
+            label = str(int(label)) if label.isdecimal() else label
+            if last and not headed and (style != last.style or label == "1"):
+                break
+            entries.append(_Entry(label, style, indent, line[match.end() :], at))
+        elif (last and (deeper or not (blank or last.has_address or (not last.style and _PUBLISHED.search(line))))) or (_ADDRESS.search(line) and last and not last.has_address and _address_only(line)):
+            last.text += "\n" + line
+        elif (_ADDRESS.search(line) and (headed or _address_only(line))) or (
+            headed and (_PUBLISHED.search(line) or _leads(lines, at + 1))
+        ):
+            entries.append(_Entry("", "", indent, line, at))
+        elif last and not blank and _leads(lines, at + 1):
+            last.text += "\n" + line
+        else:
+            break
+        at, blank = at + 1, False
+        end = end if marks else at
+    return entries, end
+
+
+def _address_only(line: str) -> bool:
+    return _Entry("", "", 0, line).is_address
+
+
+def _leads(lines: Sequence[str], at: int) -> bool:
+    """Return whether an address alone is on the next line that is not blank."""
+    following = next((line for line in lines[at : at + 3] if line.strip()), "")
+    return _address_only(following)
+
+
+def _headed(entries: Sequence[_Entry], cited: set[str], strength: int, has_marks: bool) -> bool:
+    """Return whether entries under a heading are sources."""
+    if strength == 2 or any(entry.has_address or entry.style in ("bracket", "word") for entry in entries):
+        return True
+    states = sum(bool(_MARK_AT_END.search(entry.text)) for entry in entries)
+    published = sum(bool(_PUBLISHED.search(entry.text)) for entry in entries)
+    return not states and (bool(cited - {""}) or 2 * published >= len(entries) or has_marks)
+
+
+def _unheaded(entries: list[_Entry], cited: set[str]) -> list[_Entry]:
+    """Return the last entries that are sources, though no heading says so."""
+    style = entries[0].style
+    if style in ("bracket", "word", "defined", "nested"):
+        known = sum(entry.has_address or entry.label in cited for entry in entries)
+        return entries if 2 * known >= len(entries) and not _MARK_AT_END.search(entries[0].text) else []
+    by_label = style and all(entry.has_address for entry in entries) and {entry.label for entry in entries} & cited
+    last = len(entries)
+    while last and entries[last - 1].is_address:
+        last -= 1
+    return entries if by_label else entries[last:] if len(entries) - last > 1 else []
+
+
+def _closes(lines: Sequence[str], at: int) -> bool:
+    """Return whether nothing but ornaments, further lists and one short remark follow."""
+    following = []
+    for line in lines[at : at + 40]:
+        if line.strip() and not _ORNAMENT.fullmatch(line):
+            following.append(line)
+        if len(following) > 1:
+            break
+    if not following:
+        return not any(line.strip() for line in lines[at : at + 40] if not _ORNAMENT.fullmatch(line))
+    if _heading(following[0]) or _LABEL.match(following[0]).end() > 2:  # type: ignore[union-attr]
+        return True
+    return len(following) == 1 and len(following[0]) <= 300 and not find_marks(following[0])
+
+
+def _introduces(line: str) -> bool:
+    """Return whether a line is the heading of what follows it."""
+    words = line.strip().rstrip("*_ ")
+    return len(words) <= 60 and bool(words.startswith("#") or words.endswith((":", "：")) or _heading(words))
