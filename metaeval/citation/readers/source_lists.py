@@ -87,10 +87,10 @@ _ORNAMENT = re.compile(
 )
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+", re.MULTILINE)
 _PUBLISHED = re.compile(
-    r"[(（][^()（）\n]{0,30}\b(?:1[5-9]|20)\d\d[a-z]?\b[^()（）\n]{0,30}[)）]|\d\(\d|\b(?:doi|isbn|issn|arxiv|et al|pp?\.|vol\.|ed\.|eds\.|accessed|retrieved)"
-    r"|\[[A-Z]{1,2}(?:/OL)?\]|https?:|\*[^*\n]{3,200}\*",
-    re.IGNORECASE,
-)  # fmt: skip
+    r"""[(（][^()（）\n]{0,30}\b(?:1[5-9]|20)\d\d[a-z]?\b[^()（）\n]{0,30}[)）] | \d\(\d | \[[A-Z]{1,2}(?:/OL)?\] | https?:
+    | \b(?:doi|isbn|issn|arxiv|et\ al|pp?\.|vol\.|eds?\.|accessed|retrieved) | \*[^*\n]{3,200}\*""",
+    re.VERBOSE | re.IGNORECASE,
+)
 _ACCESSED = re.compile(
     r"\W*(?:\(?(?:accessed|retrieved|abgerufen|consult\w+|zugriff|访问)[^\n]{0,60})?\W*", re.IGNORECASE
 )
@@ -182,22 +182,23 @@ def _found(text: str) -> Iterator[SourceList]:
         else:
             level = len(lines[at]) - len(lines[at].lstrip("#")) if strength else 0
             entries, end = _run(lines, body, fenced, level if strength else -1)
+        kept = entries
         before = {entry.label for entry in entries if cited.get(entry.label, len(text)) < starts[at]}
         if not entries or not (
             _headed(entries, before, strength, bool(cited) and min(cited.values()) < starts[at])
             if strength
-            else _closes(lines, end) and (entries := _unheaded(entries, before))
+            else _closes(lines, end) and (kept := _unheaded(entries, before))
         ):
             at = body if strength and body > at else end if entries and end > at else at + 1
             continue
-        first = at if strength else entries[0].line
+        first = at if strength else kept[0].line
         while first > done and _ORNAMENT.fullmatch(lines[first - 1]) and first - 1 not in fenced:
             first -= 1
         if not strength and first > done and _introduces(lines[first - 1]):
             first -= 1
         while first > done and _ORNAMENT.fullmatch(lines[first - 1]) and first - 1 not in fenced:
             first -= 1
-        yield SourceList(starts[first], starts[end], tuple(entry.listed() for entry in entries))
+        yield SourceList(starts[first], starts[end], tuple(entry.listed() for entry in kept))
         at = done = end
 
 
@@ -274,7 +275,11 @@ def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[l
             if last and not headed and (style != last.style or label == "1"):
                 break
             entries.append(_Entry(label, style, indent, line[match.end() :], at))
-        elif (last and (deeper or not (blank or last.has_address or (not last.style and _PUBLISHED.search(line))))) or (_ADDRESS.search(line) and last and not last.has_address and _address_only(line)):
+        elif last and (
+            deeper
+            or not (blank or last.has_address or (not last.style and _PUBLISHED.search(line)))
+            or (not last.has_address and _address_only(line))
+        ):
             last.text += "\n" + line
         elif (_ADDRESS.search(line) and (headed or _address_only(line))) or (
             headed and (_PUBLISHED.search(line) or _leads(lines, at + 1))
