@@ -115,7 +115,7 @@ class ClaimQuestion:
     def pair(self, indices: Iterable[int], untitled: Untitled) -> NliPair:
         """Return (premise of these passages, or `UNKNOWN_TEXT` if each has a source and no text; the claim)."""
         cited = [self.passages[index] for index in indices]
-        if all(passage.source and not passage.text for passage in cited):
+        if not any(passage.text.strip() for passage in cited):
             return UNKNOWN_TEXT, self.claim
         return premise(cited, untitled), self.claim
 

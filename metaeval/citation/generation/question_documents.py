@@ -11,7 +11,7 @@ from pathlib import Path
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.strategies import cited
-from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.marks_and_sentences import cleaned, find_marks
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.errors import UserError, shown
 
@@ -53,7 +53,10 @@ def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
     Raises `UserError` for an example without a question or a mark, with a mark that cites none of its documents, or
     that numbers documents from 0, and for one that is also a question of the run.
     """
-    shots, ids = read_answers(path), {question.question.strip(): question.id for question in questions}
+    shots, ids = (
+        list(map(cleaned, read_answers(path))),
+        {question.question.strip(): question.id for question in questions},
+    )
     for shot in shots:
         where = f"{path}: the worked example {shown(shot.id)}"
         if not shot.question.strip():

@@ -13,6 +13,7 @@ from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_sentence_splitter, reading_of, split
 from metaeval.citation.parsers.dependency_parsers import find_parser
+from metaeval.citation.pipelines.options import is_cleaned
 from metaeval.citation.readers.answer_files import gather
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
@@ -119,7 +120,8 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
     texts = options.get("sources")
-    return gather(paths, str(options.get("format", "auto")), Path(texts) if texts else None), notes
+    clean = is_cleaned(options.get("clean"), str(options.get("profile", "")))
+    return gather(paths, str(options.get("format", "auto")), Path(texts) if texts else None, clean), notes
 
 
 def sentence_tree(sentence: str, parser: str) -> tuple[Figure, str, list[str]]:

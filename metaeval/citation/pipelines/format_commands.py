@@ -45,11 +45,15 @@ class ConvertOptions(EncodingSettings, DeclaredOptions):
 
 
 def _convert(options: ConvertOptions, progress: Progress) -> Done:
+    from metaeval.citation.marks_and_sentences import cleaned
     from metaeval.citation.readers.answer_files import gather
     from metaeval.citation.readers.answers_jsonl import own_lines, own_row
+    from metaeval.citation.support.level_readings import FIELD
     from metaeval.files import write_text
 
-    answers = gather(options.files, options.format, options.sources)
+    read = gather(options.files, options.format, options.sources)
+    # Levels of support stand at offsets in the text as it was read.
+    answers = [answer if FIELD in answer.reference else cleaned(answer) for answer in read]
     output = options.output
     return Done(
         read=options.files,

@@ -24,7 +24,7 @@ from metaeval.citation.citeeval.evaluate_responses import cells
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.options_and_values import PROFILES, CitedScenario
 from metaeval.citation.citeeval.splitting import split_response
-from metaeval.citation.marks_and_sentences import find_sentence_splitter
+from metaeval.citation.marks_and_sentences import cleaned, find_sentence_splitter
 from metaeval.citation.measures import means, value_of
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedTable
@@ -66,7 +66,7 @@ def _run(options: ImproveCommand, progress: Progress) -> Done:
     if len(options.files) > 1:
         raise UserError(f"One file can be improved at a time, and {len(options.files)} are given: give one.")
     asking, profile, config = options.asking(), PROFILES[options.profile], options.run()
-    answers, splitter = shared.answers_in(options), find_sentence_splitter(options.splitter)
+    answers, splitter = list(map(cleaned, shared.answers_in(options))), find_sentence_splitter(options.splitter)
     splits = [split_response(answer, profile, splitter) for answer in answers]
     if options.dry_run:
         questions = list(questions_of(answers, splits, asking))

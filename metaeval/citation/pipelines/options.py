@@ -112,12 +112,17 @@ class CiteOptions(ResultsSettings, IntervalSettings, EncodingSettings, DeclaredO
 class ReadsAnswers(CiteOptions):
     """Base of options of an analysis that reads files of answers."""
 
-    untyped = frozenset({"splitter"})
+    untyped = frozenset({"splitter", "clean"})
 
     files: FilesToRead = Field(description="Files of answers, one per system.")
     format: FormatName = "auto"
     sources: SourcesFile = None
     splitter: Splitter = "auto"
+    clean: Annotated[bool | None, Flag()] = Field(
+        default=None,
+        description="Leave out what is not the answer: reasoning, code, headings, list numbers, lists of sources, "
+        "addresses (default: yes, but for the profiles of released code).",
+    )
 
 
 class JudgedByMetrics(TrustSettings, BatchSettings, ScoringSettings, MetricOptionSettings, ChunkSettings, CiteOptions):
@@ -209,7 +214,7 @@ def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
     from metaeval.citation.readers.answer_files import gather
 
     with as_files(options.files, options.format) as (files, form):
-        answers = gather(files, form, options.sources)
+        answers = gather(files, form, options.sources, is_cleaned(options.clean, getattr(options, "profile", "")))
     if labelled and any(labelled in answer.reference for answer in answers):
         return answers
     if not any(passage.text.strip() for answer in answers for passage in answer.passages):
@@ -218,6 +223,11 @@ def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
             "passages, or the texts of their sources with --sources FILE."
         )
     return answers
+
+
+def is_cleaned(clean: bool | None, profile: str) -> bool:
+    """Return whether answers are read without what is no part of them. clean: as the user chose (None: not chosen)."""
+    return profile not in ("released", "aliice") if clean is None else clean
 
 
 @contextmanager
