@@ -32,6 +32,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.corpus.languages import fold, unfolded
 from metaeval.errors import UserError
 from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
@@ -133,6 +134,7 @@ class SupportModel:
 
     def read_source(self, text: str) -> SourceWords:
         """Return the words of a source, split into sentences and looked up."""
+        text = fold(text)
         # A source without words is one sentence that covers nothing.
         sentences = [lower_words(text[start:end]) for start, end in sentence_places(text)] or [[]]
         numbers = {word: number for number, word in enumerate(dict.fromkeys(w for s in sentences for w in s))}
@@ -155,6 +157,7 @@ class SupportModel:
 
         A statement without words counts as one unknown word.
         """
+        text = fold(text)
         written = WORD.findall(text)
         first: dict[str, tuple[bool, bool]] = {}  # what the first occurrence of a word looks like
         for number, word in enumerate(written):
@@ -186,12 +189,14 @@ class SupportModel:
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return the content words of a statement, weighted by their coverage, and the words that cover them."""
+        back_source, back_statement = unfolded(source), unfolded(statement)
+        source, statement = fold(source), fold(statement)
         read, claim = self.read_source(source), self.read_statement(statement)
         shares, cover, _ = self._match(read, claim)
         places = sentence_places(source)
         numbers = {word: number for number, word in enumerate(claim.words)}
         spans = [
-            Span("statement", *place.span(), float(cover.words[number]), number)
+            Span("statement", *back_statement(*place.span()), float(cover.words[number]), number)
             for place in WORD.finditer(statement)
             if (number := numbers.get(place.group().lower())) is not None
         ]
@@ -201,7 +206,7 @@ class SupportModel:
             words = list(WORD.finditer(source, *places[best]))
             alike = self._shares(claim, claim.vectors @ self._vectors([word.group().lower() for word in words]).T)
             spans += [
-                Span("source", *word.span(), covered, number)
+                Span("source", *back_source(*word.span()), covered, number)
                 for word, share in zip(words, alike[number].tolist(), strict=True)
                 if share == covered
             ]
@@ -320,6 +325,7 @@ class SupportMini(Metric):
         family="lexical",
         summary="fitted on how much of the statement a few sentences of the source cover, by word vectors; for English",
         paper="none: this project's own",
+        version=2,  # Unicode forms of a word are one word; in version 1 they were several
         licence="Apache-2.0; fitted on WiCE (ODC-BY), counts of FaithDial and Citation-Integrity (MIT), vectors of "
         "all-MiniLM-L6-v2 (Apache-2.0)",
         revision=f"sha256:{SHA256[:16]}",
@@ -342,7 +348,7 @@ class SupportMini(Metric):
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return the content words, weighted by their coverage, and the source's words that cover them; or []."""
-        return load_model().explain(source, statement) if WORD.search(statement) else []
+        return load_model().explain(source, statement) if WORD.search(fold(statement)) else []
 
     def _pair(self, model: SupportModel, source: SourceWords, statement: StatementWords) -> PairScore:
         tokens = sum(map(len, source.sentences)) + len(statement.tokens)

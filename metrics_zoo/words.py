@@ -6,7 +6,16 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
-from metaeval.corpus.languages import ENGLISH, Language, language_of_pairs, plain_word, word_pattern, words_of
+from metaeval.corpus.languages import (
+    ENGLISH,
+    Language,
+    fold,
+    language_of_pairs,
+    plain_word,
+    unfolded,
+    word_pattern,
+    words_of,
+)
 from metaeval.scoring.contract import Metric, MetricOptions, TextPair
 
 
@@ -18,10 +27,15 @@ class WordOptions(MetricOptions):
 
 
 class WordMetric(Metric):
-    """A metric that compares words. english: the pattern by which words are found in lower-cased English text."""
+    """A metric that compares words.
+
+    english: the pattern by which words are found in lower-cased English text. folds: whether texts that differ in
+    Unicode form alone have the same words (see `languages.fold`).
+    """
 
     Options = WordOptions
     english: ClassVar[re.Pattern[str]] = ENGLISH
+    folds: ClassVar[bool] = True
 
     def __init__(self, options: MetricOptions | None = None) -> None:
         super().__init__(options)
@@ -50,13 +64,15 @@ class WordMetric(Metric):
 
     def words(self, text: str) -> list[str]:
         """Return the words of a text in lower case."""
-        return words_of(text, self.language, self.english)
+        return words_of(fold(text) if self.folds else text, self.language, self.english)
 
     def places(self, text: str) -> list[tuple[str, int, int]]:
         """Return the words of a text in lower case, each with its start and end in the text: (word, start, end)."""
         pattern = self.english if self.language == "en" else word_pattern()
         whole = str if self.language == "en" else plain_word
-        return [(whole(match.group()), *match.span()) for match in pattern.finditer(lower_letters(text))]
+        read = fold(text) if self.folds else text
+        back = (lambda *place: place) if read == text else unfolded(text)
+        return [(whole(match.group()), *back(*match.span())) for match in pattern.finditer(lower_letters(read))]
 
 
 def lower_letters(text: str) -> str:

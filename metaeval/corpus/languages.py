@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, lru_cache
 from heapq import nsmallest
 from importlib.util import find_spec
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Literal, get_args
 
 from metaeval.corpus.sentences import language_note
@@ -63,6 +63,13 @@ _WITHOUT_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 """Thai, Lao, Burmese, Khmer, Kana and Han: each character is a word."""
+_INVISIBLE = (
+    *(0xAD, 0x34F, 0x61C, *range(0x180B, 0x1810), *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060),
+    *(*range(0x2066, 0x2070), *range(0xFE00, 0xFE10), 0xFEFF, *range(0xE0000, 0xE1000)),
+)
+"""Soft hyphens, zero-width spaces and joiners, signs of direction and variants of letters; not operators."""
+_OTHER_MEANING = frozenset({"<super>", "<sub>", "<fraction>", "<circle>"})
+"""Kinds of characters that NFKC takes for plain ones though they mean something else: 10² is not 102, 1½ not 11/2."""
 ENGLISH = re.compile(r"\w+")
 """The pattern of a word in English, and in a text of unknown language without combining marks."""
 _READ = 250  # statements, and as many sources, from which the language of a job is told
@@ -79,7 +86,7 @@ def language_of(texts: tuple[str, ...]) -> str:
     80 % of the characters, or `Language` lacks it. Without that package the most frequent script decides, with a
     warning: a Latin one is called English.
     """
-    some = [text for text in texts if text.strip()]
+    some = [fold(text) for text in texts if text.strip()]
     if not language_note(some):
         return "en"
     if find_spec("py3langid") is None:
@@ -164,6 +171,35 @@ def words_of(text: str, language: str = "", english: re.Pattern[str] = ENGLISH) 
 def plain_word(word: str) -> str:
     """Return a word in Unicode's composed form (NFC), without zero-width joiners, so that equal words are equal."""
     return unicodedata.normalize("NFC", word).translate(dict.fromkeys(map(ord, _JOINERS)))
+
+
+@cache
+def _plain_forms() -> dict[int, str]:
+    forms = dict.fromkeys(_INVISIBLE, "")
+    for code in range(0x20000):  # no other plane has compatibility characters
+        kind, *parts = unicodedata.decomposition(chr(code)).split() or [""]
+        if kind.startswith("<") and kind not in _OTHER_MEANING:
+            plain = "".join(forms.get(int(part, 16), chr(int(part, 16))) for part in parts)
+            if len(plain) == 1 or not any(map(str.isdecimal, plain)):  # 1⒈ is not 11.
+                forms[code] = plain
+    return forms
+
+
+def fold(text: str) -> str:
+    """Return a text in the form in which words are compared: texts that differ in Unicode form alone become equal.
+
+    That is NFKC without invisible characters (soft hyphens, zero-width ones), but powers, indices, fractions and
+    numbers in circles or brackets stay: ² is not 2.
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", text.translate(_plain_forms()))
+
+
+def unfolded(text: str) -> Callable[[int, int], tuple[int, int]]:
+    """Return a function from start and end of some characters of `fold(text)` to start and end of theirs in `text`."""
+    # Both texts have the same letters and marks in NFD, up to the order of marks on a letter.
+    origins = [place for place, char in enumerate(text) for _ in unicodedata.normalize("NFD", fold(char))]
+    ends = [0, *accumulate(len(unicodedata.normalize("NFD", char)) for char in fold(text))]
+    return lambda start, end: (origins[ends[start]], origins[ends[end] - 1] + 1)
 
 
 @cache

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.corpus.languages import language_of_pairs, words_of
+from metaeval.corpus.languages import fold, language_of_pairs, words_of
 from metaeval.corpus.ratings import RatingColumns
 from metaeval.corpus.units import UnitRow
 
@@ -45,15 +45,15 @@ def statement_only(rows: Sequence[UnitRow]) -> ControlScores:
     target = {key: sum(values) / len(values) for key, values in levels.items()}
     features = np.zeros((len(order), _FEATURES))
     for row, key in zip(features, order, strict=True):
-        words = words_of(statements[key].statement, language)
+        words = words_of(fold(statements[key].statement), language)
         row[[crc32(word.encode()) % _FEATURES for word in words]] = 1.0
     goal = np.array([target.get(key, np.nan) for key in order])
-    fold = (_unit_hashes(statements[key].group for key in order) * _FOLDS).astype(int)
+    part = (_unit_hashes(statements[key].group for key in order) * _FOLDS).astype(int)
     predicted = np.zeros(len(order))
     for number in range(_FOLDS):
-        train = (fold != number) & np.isfinite(goal)
+        train = (part != number) & np.isfinite(goal)
         if train.any():
-            predicted[fold == number] = _ridge(features[train], goal[train], features[fold == number])
+            predicted[part == number] = _ridge(features[train], goal[train], features[part == number])
     by_statement = dict(zip(order, predicted, strict=True))
     return np.array([by_statement[row.statement_id] for row in rows])
 
