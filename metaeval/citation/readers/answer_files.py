@@ -18,9 +18,10 @@ from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
 from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
 from metaeval.citation.readers.clean_up import clean_up
 from metaeval.citation.readers.expertqa import read_expertqa
-from metaeval.citation.readers.formats import anthropic, deep_research, gemini, numbered_contexts, openai, trec
+from metaeval.citation.readers.formats import anthropic, deep_research, gemini, openai, trec
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unwrapped
 from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
+from metaeval.citation.readers.formats.text_and_documents import AZURE, LAYOUTS
 from metaeval.citation.readers.scifi_samples import read_scifi
 from metaeval.citation.readers.support_level_files import FACT, TREC_SUPPORT
 from metaeval.corpus.data_rows import DataRow, read_rows
@@ -178,18 +179,19 @@ FORMATS: Mapping[str, AnswerFormat] = {
         ),
         TREC_SUPPORT,
         FACT,
-        numbered_contexts.RAGAS,
-        numbered_contexts.DEEPEVAL,
-        numbered_contexts.VECTARA,
+        VECTARA,
         trec.TREC,
         openai.RESPONSES,
+        AZURE.declared(),
         openai.CHAT,
         openai.XAI,
         gemini.GEMINI,
         anthropic.INSPECT,
         openai.LANGCHAIN,
+        openai.ASSISTANTS,
         anthropic.ANTHROPIC,
         deep_research.RESEARCH,
+        *(layout.declared() for layout in LAYOUTS),
     )
 }
 """The formats of answers by name, in the order in which a file is recognised."""
@@ -319,8 +321,8 @@ def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None
 def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None, clean: bool = True) -> list[Answer]:
     """Return the answers of one or more files.
 
-    form, sources, clean: as in `read_answers`. An answer without a system gets its file's name (without endings) as system;
-    with several files, ids begin with the file's name.
+    form, sources, clean: as in `read_answers`. An answer without a system gets its file's name (without endings) as
+    system; with several files, ids begin with the file's name.
 
     Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
     where the name of a file, given to its answers as system, is that of a system in another file.
@@ -407,10 +409,9 @@ def _rows(path: Path, form: str) -> list[DataRow]:
             "('metaeval cite formats jsonl' shows one)."
         )
     rows = list(read_rows(path, HINT, lone_surrogates=True))
-    held = (
-        next((rows[0].fields[name] for name in ("data", "samples") if name in rows[0].fields), None) if rows else None
-    )
-    if len(rows) == 1 and not isinstance(held, Mapping) and ("data" in rows[0].fields or isinstance(held, list)):
+    whole = rows[0].fields if len(rows) == 1 and not is_answer(rows[0].fields) else {}
+    held = next((whole[name] for name in ("data", "samples") if name in whole), None)
+    if not isinstance(held, Mapping) and ("data" in whole or isinstance(held, list)):
         if not isinstance(held, list):
             raise UserError(f"{path}: field 'data' is {shown(held)}; allowed: a list of items.")
         rows = []

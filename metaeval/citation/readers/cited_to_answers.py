@@ -65,7 +65,7 @@ class CitedReading:
         if number := self.reasons[BRACKETS]:
             brackets = f"{count(number, 'bracket')} of the texts read as round brackets"
             yield f"{brackets}, since citations of this format are data beside the text"
-        yield from (f"{number:,} {reason}" for reason, number in self.left_out.items())
+        yield from (f"{number:,} {reason}" for reason, number in self.left_out.items() if number)
         if self.missing:
             named = ", ".join(shown(name, 80) for name in list(dict.fromkeys(self.missing[:99]))[:3])
             yield (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,18 +39,36 @@ def missing_paths(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:
     return [path for path in needs if not any(holds(fields, name) for name in path.split("|"))]
 
 
+def values_at(value: Any, path: str) -> list[Any]:
+    """Return the values (not null) at a path: those of the first of its alternatives that has any.
+
+    `name[]` is each entry of a list, and `*` any field. JSON in a string is read where the path goes on.
+    """
+    for alternative in path.split("|"):
+        found = [value]
+        for step in alternative.split(".") if alternative else ():
+            name = step.removesuffix("[]")
+            holders = [entry for entry in map(_opened, found) if isinstance(entry, Mapping)]
+            inner = [each for entry in holders for each in (entry.values() if name == "*" else [entry.get(name)])]
+            if step.endswith("[]"):
+                inner = [each for entry in inner if isinstance(entry, list) for each in entry]
+            found = [each for each in inner if each is not None]
+        if found:
+            return found
+    return []
+
+
+def _opened(value: Any) -> Any:
+    try:
+        return parse_json(value) if isinstance(value, str) and value[:1] == "{" else value
+    except MalformedError:
+        return value
+
+
 def holds(value: Any, path: str) -> bool:
-    """Return whether a value holds a field (not null) at a path; of a list, one of the first 100 elements has to."""
-    name, dot, rest = path.partition(".")
-    is_list = name.endswith("[]")
-    name = name.removesuffix("[]")
-    if not isinstance(value, Mapping) or value.get(name) is None:
-        return False
-    inner = value[name]
-    if is_list:
-        listed = inner if isinstance(inner, list) else []
-        return any(holds(entry, rest) for entry in listed[:100]) if dot else isinstance(inner, list)
-    return holds(inner, rest) if dot else True
+    """Return whether a value holds a field (not null) at a path; a path's last `name[]` may be an empty list."""
+    found = values_at(value, path.removesuffix("[]"))
+    return any(isinstance(each, list) for each in found) if path.endswith("[]") else bool(found)
 
 
 def unwrapped(row: DataRow) -> DataRow:
@@ -121,6 +140,39 @@ def text_part(block: DataRow, draft: CitedText, citations: str) -> str | None:
         return block.text("text")
     draft.left_out[WITHOUT_TEXT] += len(parts(block, citations))
     return None
+
+
+_CALL = re.compile(r"(?i)(tool_?use|_call|tool_?call|function_?call|executable_?code)$")
+REASONING = re.compile(r"(?i)^(redacted_)?(thinking|reasoning|thought)(_?content)?$")
+
+
+def is_aside(fields: Mapping[str, Any], kind: re.Pattern[str]) -> bool:
+    """Return whether a part of a reply is of a kind, by its `type`, or by a field that is not empty or false."""
+    names = [str(fields.get("type") or ""), *(str(name) for name, value in fields.items() if value)]
+    return any(map(kind.search, names))
+
+
+def answering(blocks: Iterable[DataRow], draft: CitedText, gap: str = "\n") -> Iterator[DataRow]:
+    """Yield the parts of a reply without its reasoning; each has to be written to the draft before the next is taken.
+
+    Text before the call of a tool and text behind it are not one sentence: `gap` stands between them, and the text
+    before is left out if it cites nothing.
+    """
+    start, cited, called = draft.length, len(draft.spans), False
+    for block in blocks:
+        if is_aside(block.fields, REASONING):
+            draft.cut.append("reasoning block")
+            continue
+        if is_aside(block.fields, _CALL):
+            called = True
+        elif called and text_in(block.fields.get("text")).strip():
+            called = False
+            if draft.text[start:].strip():
+                draft.write(gap)
+                if cited == len(draft.spans):
+                    draft.leave_out(start, draft.length, "pre-tool text")
+                start, cited = draft.length, len(draft.spans)
+        yield block
 
 
 _QUESTIONS = ("question", "query", "prompt", "user_input", "input")
