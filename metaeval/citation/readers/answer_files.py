@@ -19,7 +19,7 @@ from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
 from metaeval.citation.readers.clean_up import clean_up
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats import anthropic, deep_research, gemini, openai, trec
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unwrapped
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unread_text, unwrapped
 from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.formats.text_and_documents import AZURE, LAYOUTS
 from metaeval.citation.readers.scifi_samples import read_scifi
@@ -293,11 +293,25 @@ def in_other_format(record: Any) -> bool:
 
 
 def form_of_answers(row: DataRow) -> str:
-    """Return the name of the format of a file by its first record.
+    """Return the name of the format of a file by its first record: the first that reads all of the record's texts.
 
-    Raises `UserError` with the closest format and the first field that does not fit.
+    Raises `UserError` with the closest format and the first field that does not fit, or with a text that is not read.
     """
-    return form_of(unwrapped(row), _NEEDS, "answers", HINT)
+    reply = unwrapped(row)
+    failed = refused = ""
+    for name in [name for name, needs in _NEEDS.items() if not missing_paths(reply.fields, needs)]:
+        try:
+            drafts = [*FORMATS[name].read(reply)]
+        except UserError:  # raised again by the file reader, if no other format fits
+            failed = failed or name
+            continue
+        path = "" if FORMATS[name].read_file else unread_text(FORMATS[name], reply.fields, drafts)
+        if not path:
+            return name
+        refused = refused or f"looks like {name}, which does not read the text in its field {path}"
+    if refused and not failed:
+        raise UserError(f"{row.where} {refused}: rename this field, or {HINT}.")
+    return failed or form_of(reply, _NEEDS, "answers", HINT)
 
 
 def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None) -> list[Answer]:
@@ -384,7 +398,7 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
     fields = ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
     if least <= 0.5 and hint:
         raise UserError(
-            f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename another to it, or {hint}."
+            f"{row.where}: {'; or '.join(near[:3])} (it has {fields}): add this field, or rename another to it, or {hint}."
         )
     known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
     raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; {known}.")

@@ -45,16 +45,16 @@ def values_at(value: Any, path: str) -> list[Any]:
     `name[]` is each entry of a list, and `*` any field. JSON in a string is read where the path goes on.
     """
     for alternative in path.split("|"):
-        found = [value]
+        values = [value]
         for step in alternative.split(".") if alternative else ():
             name = step.removesuffix("[]")
-            holders = [entry for entry in map(_opened, found) if isinstance(entry, Mapping)]
+            holders = [entry for entry in map(_opened, values) if isinstance(entry, Mapping)]
             inner = [each for entry in holders for each in (entry.values() if name == "*" else [entry.get(name)])]
             if step.endswith("[]"):
                 inner = [each for entry in inner if isinstance(entry, list) for each in entry]
-            found = [each for each in inner if each is not None]
-        if found:
-            return found
+            values = [each for each in inner if each is not None]
+        if values:
+            return values
     return []
 
 
@@ -67,8 +67,8 @@ def _opened(value: Any) -> Any:
 
 def holds(value: Any, path: str) -> bool:
     """Return whether a value holds a field (not null) at a path; a path's last `name[]` may be an empty list."""
-    found = values_at(value, path.removesuffix("[]"))
-    return any(isinstance(each, list) for each in found) if path.endswith("[]") else bool(found)
+    values = values_at(value, path.removesuffix("[]"))
+    return any(isinstance(each, list) for each in values) if path.endswith("[]") else bool(values)
 
 
 def unwrapped(row: DataRow) -> DataRow:
@@ -95,6 +95,36 @@ def _body(row: DataRow, name: str) -> Mapping[str, Any] | None:
     if isinstance(value, Mapping) and isinstance(value.get("body"), Mapping):
         value = value["body"]
     return value if isinstance(value, Mapping) else None
+
+
+_OTHER_FIELDS = re.compile(r"(?i)reason|think|thought|tool|call|result|code|logprobs")
+_TEXT_FIELDS = ("text", "content", "value", "page_content", "pageContent", "answer")
+_LEAST = 12  # characters of a text that is looked for
+
+
+def unread_text(form: AnswerFormat, fields: Mapping[str, Any], drafts: Sequence[CitedText]) -> str:
+    """Return the path of a text in the fields that a format needs of a record, which is not in its answers; else "".
+
+    What tools, users and reasoning say is not looked for.
+    """
+    sources = [source for draft in drafts for source in draft.sources]
+    quotes = [quote for source in sources for quote in (source.text, source.title, *source.quotes)]
+    read = "\0".join([text for draft in drafts for text in (draft.text, draft.question)] + quotes)
+    used = [next((name for name in path.split("|") if holds(fields, name)), "") for path in form.needs]
+    roots = {path.split(".")[0].removesuffix("[]") for path in used}
+    left = [(root, fields.get(root)) for root in sorted(roots)]
+    while left:
+        path, value = left.pop(0) if len(left) < 100 else left.pop()
+        if isinstance(value, list):
+            left += [(f"{path.removesuffix('[]')}[]", each) for each in value]
+        elif isinstance(value, Mapping):
+            kind, role = str(value.get("type") or ""), value.get("role")
+            if not (_OTHER_FIELDS.search(kind) or value.get("thought") or role in ("user", "system", "tool")):
+                left += [(f"{path}.{key}", each) for key, each in value.items() if not _OTHER_FIELDS.search(str(key))]
+        elif isinstance(value, str) and len(text := value.strip()) >= _LEAST and text not in read:
+            if path.rpartition(".")[2].removesuffix("[]") in _TEXT_FIELDS:
+                return path
+    return ""
 
 
 def parts(row: DataRow, name: str) -> list[DataRow]:

@@ -46,7 +46,7 @@ def _files(row: DataRow) -> dict[str, str]:
     for result in values_at(row.fields, _SEARCHED):
         if isinstance(result, Mapping) and isinstance(name := result.get("file_id"), str):
             texts.setdefault(name, []).append(text_in(result.get("text") or result.get("content")))
-    return {name: "\n\n".join(dict.fromkeys(filter(None, found))) for name, found in texts.items()}
+    return {name: "\n\n".join(dict.fromkeys(filter(None, listed))) for name, listed in texts.items()}
 
 
 def _read_responses(row: DataRow) -> Iterator[CitedText]:

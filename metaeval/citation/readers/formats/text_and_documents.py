@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from metaeval.citation.readers.cited_text import CitedSource, CitedText
 from metaeval.citation.readers.formats.answer_format import (
@@ -42,7 +41,7 @@ _IDS = "retrieved_context_ids[]"  # beside the texts of the documents, or in the
 class TextAndDocuments:
     """Where a record holds answers and their documents: paths, as in `AnswerFormat.needs`.
 
-    each: of the objects with an answer. text, documents: within such an object. asked: fields of the question. first:
+    each: of the objects with an answer. text, documents: within such an object. question: fields of the question. first:
     the number of the first document in marks. marks: pattern of the marks, whose last group holds their numbers, or
     which are the ids of documents; "": marks [n].
     """
@@ -53,7 +52,7 @@ class TextAndDocuments:
     documents: str
     example: str
     each: str = ""
-    asked: tuple[str, ...] = ()
+    question: tuple[str, ...] = ()
     first: int = 1
     marks: str = ""
 
@@ -69,24 +68,21 @@ class TextAndDocuments:
     def _read(self, row: DataRow) -> Iterator[CitedText]:
         number = 0
         for entry in values_at(row.fields, self.each):
-            texts = [self._checked(row, self.text, text) for text in values_at(entry, self.text)]
+            values = values_at(entry, self.text)
+            if wrong := [value for value in values if not text_in(value) and not isinstance(value, str)]:
+                raise UserError(f"{row.where}: {self.text.split('|')[0]} holds {shown(wrong[0])}; allowed: a text.")
+            texts = [*map(text_in, values)]
             inner = DataRow(row.where, entry if isinstance(entry, Mapping) else {})
             # Several texts are samples of one reply if they are a list, and else sections of one answer.
             for text in texts if self.text.endswith("[]") else ["\n\n".join(texts)]:
                 draft = self._drafted(text, self._sources(inner))
                 named = named_by(inner, "id", "name", "query_id", "message_id")
-                question = named_by(inner, *self.asked) if self.asked else question_of(inner) or question_of(row)
+                question = named_by(inner, *self.question) if self.question else question_of(inner) or question_of(row)
                 more = f"#{number + 1}" if number else ""
                 yield finished(draft, row, more, id=named or None, question=question)
                 number += 1
         if not number:
             raise UserError(f"{row.where}: field {self.text.split('|')[0]!r} is missing.")
-
-    def _checked(self, row: DataRow, path: str, value: Any) -> str:
-        text = text_in(value)
-        if not text and not isinstance(value, str):
-            raise UserError(f"{row.where}: field {path.split('|')[0]!r} holds {shown(value)}; allowed: a text.")
-        return text
 
     def _sources(self, row: DataRow) -> list[CitedSource]:
         ids = [str(name) for name in values_at(row.fields, _IDS)]
@@ -97,14 +93,14 @@ class TextAndDocuments:
         for place, document in enumerate(documents):
             if isinstance(document, str):
                 document = {"text": document}
-            found = {name: values_at(document, path) for name, path in _DOCUMENT.items()}
-            if not any(isinstance(value, str) for values in found.values() for value in values):
-                raise UserError(
-                    f"{row.where}: {self.documents.split('|')[0]} holds {shown(document)}; allowed: a text, or an "
-                    "object with one."
-                )
-            texts = {name: "\n".join(v for v in values if isinstance(v, str)) for name, values in found.items()}
-            source = CitedSource(**texts)
+            described = {
+                name: "\n".join(value for value in values_at(document, path) if isinstance(value, str))
+                for name, path in _DOCUMENT.items()
+            }
+            if not any(described.values()) and document != {"text": ""}:
+                holder = f"{row.where}: {self.documents.split('|')[0]} holds {shown(document)}"
+                raise UserError(f"{holder}; allowed: a text, or an object with one.")
+            source = CitedSource(**described)
             source.id = ids[place] if ids else "" if source.id == source.title and source.url else source.id
             sources.append(source)
         return sources
@@ -127,8 +123,7 @@ AZURE = TextAndDocuments(
     text="content",
     documents="context.citations[]|context.messages[].content.citations[]",
     marks=r"[\[【]((?:doc\d{1,9}[\s,;]{0,3}){1,50})[\]】]",
-    example='{"choices": [{"message": {"content": "It opened in 1999 [doc1].", "context": {"citations": [{"content": '
-    '"The bridge opened in 1999.", "title": "A", "filepath": "a.pdf"}]}}}]}',
+    example='{"choices": [{"message": {"content": "In 1999 [doc1].", "context": {"citations": [{"content": "1999."}]}}}]}',
 )
 
 LAYOUTS = (
@@ -137,16 +132,14 @@ LAYOUTS = (
         title="RAGAS: a response with marks, and its retrieved contexts",
         text="response|answer",
         documents="retrieved_contexts[]|contexts[]|retrieved_context_ids[]",
-        example='{"user_input": "When?", "response": "It opened in 1999 [1].", '
-        '"retrieved_contexts": ["It opened in 1999."]}',
+        example='{"user_input": "When?", "response": "In 1999 [1].", "retrieved_contexts": ["It opened in 1999."]}',
     ),
     TextAndDocuments(
         name="deepeval",
         title="DeepEval: test cases with an output with marks, and the retrieval context",
         text="actualOutput|actual_output",
         documents="retrievalContext[]|retrieval_context[]",
-        example='{"input": "When?", "actualOutput": "It opened in 1999 [1].", "retrievalContext": '
-        '["It opened in 1999."]}',
+        example='{"input": "When?", "actualOutput": "In 1999 [1].", "retrievalContext": ["It opened in 1999."]}',
     ),
     TextAndDocuments(
         name="ragchecker",
@@ -154,24 +147,21 @@ LAYOUTS = (
         each="input_data[]|results[]|",
         text="response",
         documents="retrieved_context[]",
-        example='{"results": [{"query_id": "0", "query": "When?", "response": "It opened in 1999 [1].", '
-        '"retrieved_context": [{"doc_id": "d", "text": "It opened in 1999."}]}]}',
+        example='{"results": [{"response": "In 1999 [1].", "retrieved_context": [{"doc_id": "d", "text": "1999."}]}]}',
     ),
     TextAndDocuments(
         name="langchain-rag",
         title="LangChain's retrieval chains: an answer with marks, and the documents of its context",
         text="answer|result|answer.content|answer.kwargs.content|text",
         documents="context[]|source_documents[]|sourceDocuments[]",
-        example='{"input": "When?", "context": [{"page_content": "It opened in 1999.", "metadata": {"source": "a"}}], '
-        '"answer": "It opened in 1999 [1]."}',
+        example='{"input": "When?", "context": [{"page_content": "It opened in 1999."}], "answer": "In 1999 [1]."}',
     ),
     TextAndDocuments(
         name="llamaindex",
         title="LlamaIndex: a response with marks, and its source nodes",
         text="response|answer",
         documents="source_nodes[]|sourceNodes[]",
-        example='{"response": "It opened in 1999 [1].", "source_nodes": [{"node": {"id_": "n", "text": '
-        '"It opened in 1999."}, "score": 0.8}]}',
+        example='{"response": "In 1999 [1].", "source_nodes": [{"node": {"id_": "n", "text": "It opened in 1999."}}]}',
     ),
     TextAndDocuments(
         name="haystack",
@@ -179,16 +169,14 @@ LAYOUTS = (
         each="*.answers[].init_parameters|*.answers[]|answers[]|",
         text="data|*.replies[]",
         documents="documents[]|*.documents[]",
-        example='{"answer_builder": {"answers": [{"data": "It opened in 1999 [1].", "query": "When?", "documents": '
-        '[{"id": "d", "content": "It opened in 1999."}]}]}}',
+        example='{"builder": {"answers": [{"data": "In 1999 [1].", "documents": [{"content": "It opened in 1999."}]}]}}',
     ),
     TextAndDocuments(
         name="dify",
         title="Dify: an answer with marks, and retriever resources",
         text="answer",
         documents="metadata.retriever_resources[]|retriever_resources[]",
-        example='{"answer": "It opened in 1999 [1].", "metadata": {"retriever_resources": [{"document_name": "a", '
-        '"content": "It opened in 1999."}]}}',
+        example='{"answer": "In 1999 [1].", "metadata": {"retriever_resources": [{"content": "It opened in 1999."}]}}',
     ),
     TextAndDocuments(
         name="ragflow",
@@ -196,19 +184,17 @@ LAYOUTS = (
         each="data|choices[].message|",
         text="answer|content",
         documents="reference.chunks[]|reference[]",
-        asked=("question", "query"),
+        question=("question", "query"),
         first=0,
         marks=r"[\[【(]\s?ID:((?:[\s,;]{0,3}(?:ID:)?\s?\d{1,9}){1,50})\s?[\]】)]|##(\d{1,9})\$\$",
-        example='{"data": {"answer": "It opened in 1999 [ID:0].", "reference": {"chunks": [{"id": "c", "content": '
-        '"It opened in 1999."}]}}}',
+        example='{"data": {"answer": "In 1999 [ID:0].", "reference": {"chunks": [{"content": "It opened in 1999."}]}}}',
     ),
     TextAndDocuments(
         name="vercel",
         title="Vercel AI SDK: a text with marks, and its sources (without texts)",
         text="text",
         documents="sources[]",
-        example='{"text": "It opened in 1999 [1].", "sources": [{"type": "source", "sourceType": "url", "id": "s", '
-        '"url": "https://a.example"}]}',
+        example='{"text": "In 1999 [1].", "sources": [{"type": "source", "id": "s", "url": "https://a.example"}]}',
     ),
     TextAndDocuments(
         name="scholarqa-reply",
@@ -217,7 +203,6 @@ LAYOUTS = (
         documents="sections[].citations[]",
         marks=r"\[(\d{1,18}) \|[^\[\]\n]{1,300}\]",
         first=0,
-        example='{"sections": [{"text": "It opened in 1999 [27 | Wei | 2025 | Citations: 1].", "citations": [{"id": '
-        '"[27 | Wei | 2025 | Citations: 1]", "paper": {"title": "A"}, "snippets": ["It opened in 1999."]}]}]}',
+        example='{"sections": [{"text": "In 1999 [27 | A].", "citations": [{"id": "[27 | A]", "snippets": ["1999."]}]}]}',
     ),
 )
