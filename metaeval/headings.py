@@ -79,7 +79,7 @@ CITATIONS: Headings = {
     "id": "id item item_id citation_id pair_id citation key nr no number nummer numero".split(),
     **{role: TEXTS[role] for role in ("statement", "source")},
     "group": ("group", *_GROUP, "question_id"),
-    "question": (*_QUESTION, "query", "prompt", "topic", "user_input"),
+    "question": (*_QUESTION, "query", "prompt", "topic", "user_input", "input"),
     "answer": ("answer_id", "response_id", "answer"),
     "system": _SYSTEM,
 }

@@ -121,9 +121,13 @@ def unread_text(form: AnswerFormat, fields: Mapping[str, Any], drafts: Sequence[
             kind, role = str(value.get("type") or ""), value.get("role")
             if not (_OTHER_FIELDS.search(kind) or value.get("thought") or role in ("user", "system", "tool")):
                 left += [(f"{path}.{key}", each) for key, each in value.items() if not _OTHER_FIELDS.search(str(key))]
-        elif isinstance(value, str) and len(text := value.strip()) >= _LEAST and text not in read:
-            if path.rpartition(".")[2].removesuffix("[]") in _TEXT_FIELDS:
-                return path
+        elif (
+            path.rpartition(".")[2].removesuffix("[]") in _TEXT_FIELDS
+            and isinstance(value, str)
+            and len(text := value.strip()) >= _LEAST
+            and text not in read
+        ):
+            return path
     return ""
 
 

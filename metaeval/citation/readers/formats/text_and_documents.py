@@ -39,11 +39,11 @@ _IDS = "retrieved_context_ids[]"  # beside the texts of the documents, or in the
 
 @dataclass(frozen=True)
 class TextAndDocuments:
-    """Where a record holds answers and their documents: paths, as in `AnswerFormat.needs`.
+    """Where a record holds answers and their documents, as paths (see `AnswerFormat.needs`).
 
-    each: of the objects with an answer. text, documents: within such an object. question: fields of the question. first:
-    the number of the first document in marks. marks: pattern of the marks, whose last group holds their numbers, or
-    which are the ids of documents; "": marks [n].
+    each: of the objects with an answer. text, documents: within such an object. question: fields of the question; ():
+    the usual ones. first: the number of the first document in marks. marks: pattern of the marks, whose last group
+    holds their numbers, or which are the ids of documents; "": marks [n].
     """
 
     name: str
@@ -122,8 +122,8 @@ AZURE = TextAndDocuments(
     each="choices[].message",
     text="content",
     documents="context.citations[]|context.messages[].content.citations[]",
-    marks=r"[\[【]((?:doc\d{1,9}[\s,;]{0,3}){1,50})[\]】]",
-    example='{"choices": [{"message": {"content": "In 1999 [doc1].", "context": {"citations": [{"content": "1999."}]}}}]}',
+    marks=r"[\[【]((?:doc\d{1,9}+[\s,;]{0,3}+){1,50}+)[\]】]",
+    example='{"choices": [{"message": {"content": "1999 [doc1].", "context": {"citations": [{"content": "1999."}]}}}]}',
 )
 
 LAYOUTS = (
@@ -142,26 +142,13 @@ LAYOUTS = (
         example='{"input": "When?", "actualOutput": "In 1999 [1].", "retrievalContext": ["It opened in 1999."]}',
     ),
     TextAndDocuments(
-        name="ragchecker",
-        title="RAGChecker: responses with marks, and their retrieved context",
+        name="rag",
+        title="LangChain, LlamaIndex, Dify, RAGChecker, Vercel AI SDK: an answer with marks, and its documents",
         each="input_data[]|results[]|",
-        text="response",
-        documents="retrieved_context[]",
-        example='{"results": [{"response": "In 1999 [1].", "retrieved_context": [{"doc_id": "d", "text": "1999."}]}]}',
-    ),
-    TextAndDocuments(
-        name="langchain-rag",
-        title="LangChain's retrieval chains: an answer with marks, and the documents of its context",
-        text="answer|result|answer.content|answer.kwargs.content|text",
-        documents="context[]|source_documents[]|sourceDocuments[]",
-        example='{"input": "When?", "context": [{"page_content": "It opened in 1999."}], "answer": "In 1999 [1]."}',
-    ),
-    TextAndDocuments(
-        name="llamaindex",
-        title="LlamaIndex: a response with marks, and its source nodes",
-        text="response|answer",
-        documents="source_nodes[]|sourceNodes[]",
-        example='{"response": "In 1999 [1].", "source_nodes": [{"node": {"id_": "n", "text": "It opened in 1999."}}]}',
+        text="answer.content|answer.kwargs.content|answer|response|result|text",
+        documents="context[]|source_documents[]|sourceDocuments[]|source_nodes[]|sourceNodes[]|retrieved_context[]"
+        "|metadata.retriever_resources[]|retriever_resources[]|sources[]",
+        example='{"input": "When?", "answer": "In 1999 [1].", "context": [{"page_content": "It opened in 1999."}]}',
     ),
     TextAndDocuments(
         name="haystack",
@@ -169,14 +156,7 @@ LAYOUTS = (
         each="*.answers[].init_parameters|*.answers[]|answers[]|",
         text="data|*.replies[]",
         documents="documents[]|*.documents[]",
-        example='{"builder": {"answers": [{"data": "In 1999 [1].", "documents": [{"content": "It opened in 1999."}]}]}}',
-    ),
-    TextAndDocuments(
-        name="dify",
-        title="Dify: an answer with marks, and retriever resources",
-        text="answer",
-        documents="metadata.retriever_resources[]|retriever_resources[]",
-        example='{"answer": "In 1999 [1].", "metadata": {"retriever_resources": [{"content": "It opened in 1999."}]}}',
+        example='{"builder": {"answers": [{"data": "In 1999 [1].", "documents": [{"content": "1999."}]}]}}',
     ),
     TextAndDocuments(
         name="ragflow",
@@ -186,15 +166,8 @@ LAYOUTS = (
         documents="reference.chunks[]|reference[]",
         question=("question", "query"),
         first=0,
-        marks=r"[\[【(]\s?ID:((?:[\s,;]{0,3}(?:ID:)?\s?\d{1,9}){1,50})\s?[\]】)]|##(\d{1,9})\$\$",
+        marks=r"[\[【(]\s?+ID:((?:[\s,;]{0,3}+(?:ID:\s?+)?+\d{1,9}+(?!\d)){1,50}+)\s?+[\]】)]|##(\d{1,9})\$\$",
         example='{"data": {"answer": "In 1999 [ID:0].", "reference": {"chunks": [{"content": "It opened in 1999."}]}}}',
-    ),
-    TextAndDocuments(
-        name="vercel",
-        title="Vercel AI SDK: a text with marks, and its sources (without texts)",
-        text="text",
-        documents="sources[]",
-        example='{"text": "In 1999 [1].", "sources": [{"type": "source", "id": "s", "url": "https://a.example"}]}',
     ),
     TextAndDocuments(
         name="scholarqa-reply",
@@ -203,6 +176,6 @@ LAYOUTS = (
         documents="sections[].citations[]",
         marks=r"\[(\d{1,18}) \|[^\[\]\n]{1,300}\]",
         first=0,
-        example='{"sections": [{"text": "In 1999 [27 | A].", "citations": [{"id": "[27 | A]", "snippets": ["1999."]}]}]}',
+        example='{"sections": [{"text": "1999 [27 | A].", "citations": [{"id": "[27 | A]", "snippets": ["1999"]}]}]}',
     ),
 )
