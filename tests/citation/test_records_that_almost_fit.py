@@ -148,7 +148,7 @@ PARTS = [{"text": "I will search."}, {"functionCall": {"name": "x"}}, {"text": "
         ({"content": [CITED, {"type": "mcp_tool_use"}, SAID]}, "It opened in 1936 [1].\nI will search.", []),
         ({"content": [{"type": "thinking", "thinking": "x"}, SAID]}, "I will search.", ["reasoning block"]),
         (
-            {"output": [{"type": "message", "content": [SAID]}, {"type": "web_search_call"}, OUTPUT]},
+            {"output": [{"type": "message", "content": [SAID]}, {"type": "web_search_call"}, *OUTPUT]},
             "It opened in 1936 [1].",
             ["pre-tool text"],
         ),

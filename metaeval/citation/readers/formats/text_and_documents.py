@@ -23,16 +23,15 @@ from metaeval.citation.readers.formats.answer_format import (
 from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError, shown
 
-_DOCUMENT: Mapping[str, str] = {
-    "text": "text|content|page_content|pageContent|context|snippets[]|node.text|node.text_resource.text"
+_DOCUMENT = (
+    "id|id_|node.id_|doc_id|document_id|segment_id|chunk_id|metadata.source|kwargs.metadata.source|source|filepath"
+    "|meta.name|title",
+    "url|metadata.url|meta.url|link",
+    "title|document_name|docnm_kwd|filename|metadata.title|metadata.file_name|node.metadata.file_name|paper.title",
+    "text|content|page_content|pageContent|context|snippets[]|node.text|node.text_resource.text"
     "|kwargs.page_content|content_with_weight|snippet|chunk",
-    "id": "id|id_|node.id_|doc_id|document_id|segment_id|chunk_id|metadata.source|kwargs.metadata.source|source"
-    "|filepath|meta.name|title",
-    "url": "url|metadata.url|meta.url|link",
-    "title": "title|document_name|docnm_kwd|filename|metadata.title|metadata.file_name|node.metadata.file_name"
-    "|paper.title",
-}
-"""Paths of what a document is described by."""
+)
+"""Paths of what describes a document: its id, address, title and text."""
 
 _IDS = "retrieved_context_ids[]"  # beside the texts of the documents, or in their place
 
@@ -93,16 +92,13 @@ class TextAndDocuments:
         for place, document in enumerate(documents):
             if isinstance(document, str):
                 document = {"text": document}
-            described = {
-                name: "\n".join(value for value in values_at(document, path) if isinstance(value, str))
-                for name, path in _DOCUMENT.items()
-            }
-            if not any(described.values()) and document != {"text": ""}:
+            id, url, title, text = (
+                "\n".join(value for value in values_at(document, path) if isinstance(value, str)) for path in _DOCUMENT
+            )
+            if not (id or url or title or text) and document != {"text": ""}:
                 holder = f"{row.where}: {self.documents.split('|')[0]} holds {shown(document)}"
                 raise UserError(f"{holder}; allowed: a text, or an object with one.")
-            source = CitedSource(**described)
-            source.id = ids[place] if ids else "" if source.id == source.title and source.url else source.id
-            sources.append(source)
+            sources.append(CitedSource(ids[place] if ids else "" if url and id == title else id, url, title, text))
         return sources
 
     def _drafted(self, text: str, sources: list[CitedSource]) -> CitedText:
