@@ -56,7 +56,8 @@ RATINGS: Headings = {
 
 TEXTS: Headings = {
     "source": (
-        "source passage document evidence context reference page premise snippet quelle beleg fundstelle textstelle "
+        "source passage document evidence retrieved_contexts retrieved_context retrieval_context contexts context "
+        "reference page premise snippet quelle beleg fundstelle textstelle "
         "fuente pasaje fonte brano extrait bron"
     ).split(),
     "statement": (
@@ -78,13 +79,13 @@ CITATIONS: Headings = {
     "id": "id item item_id citation_id pair_id citation key nr no number nummer numero".split(),
     **{role: TEXTS[role] for role in ("statement", "source")},
     "group": ("group", *_GROUP, "question_id"),
-    "question": (*_QUESTION, "query", "prompt", "topic"),
+    "question": (*_QUESTION, "query", "prompt", "topic", "user_input", "input"),
     "answer": ("answer_id", "response_id", "answer"),
     "system": _SYSTEM,
 }
 """Citations to label or judge, one in each row."""
 
-ANSWERS = "text answer response output antwort reponse respuesta risposta resposta antwoord".split()
+ANSWERS = "text answer response output actual_output antwort reponse respuesta risposta resposta antwoord".split()
 """Headings of a column of answers with citation marks."""
 
 LABELS: Headings = {

@@ -133,7 +133,12 @@ FAULTS = [
     ("a.jsonl", [], "auto", "holds no answers"),
     ("a.json", [{"data": 3}], "auto", "field 'data' is 3"),
     ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4"),
-    ("a.jsonl", [{"answer": "x"}], "auto", "line 1: no known format of answers has the fields answer"),
+    (
+        "a.jsonl",
+        [{"answer": "x"}],
+        "auto",
+        "line 1: looks like ragas and lacks the field retrieved_contexts[]; or looks",
+    ),
     ("a.csv", [OWN], "jsonl", "the format jsonl is read from JSON"),
     ("a.json", [[{"output": "x", "question": "Q"}]], "auto", "lacks the field ctxs; or looks like alce and lacks"),
     ("a.jsonl", [OWN], "alse", "Did you mean 'alce'?"),

@@ -18,9 +18,10 @@ from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
 from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
 from metaeval.citation.readers.clean_up import clean_up
 from metaeval.citation.readers.expertqa import read_expertqa
-from metaeval.citation.readers.formats import anthropic, deep_research, gemini, numbered_contexts, openai, trec
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unwrapped
+from metaeval.citation.readers.formats import anthropic, deep_research, gemini, openai, trec
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unread_text, unwrapped
 from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
+from metaeval.citation.readers.formats.text_and_documents import AZURE, LAYOUTS
 from metaeval.citation.readers.scifi_samples import read_scifi
 from metaeval.citation.readers.support_level_files import FACT, TREC_SUPPORT
 from metaeval.corpus.data_rows import DataRow, read_rows
@@ -178,18 +179,19 @@ FORMATS: Mapping[str, AnswerFormat] = {
         ),
         TREC_SUPPORT,
         FACT,
-        numbered_contexts.RAGAS,
-        numbered_contexts.DEEPEVAL,
-        numbered_contexts.VECTARA,
+        VECTARA,
         trec.TREC,
         openai.RESPONSES,
+        AZURE.declared(),
         openai.CHAT,
         openai.XAI,
         gemini.GEMINI,
         anthropic.INSPECT,
         openai.LANGCHAIN,
+        openai.ASSISTANTS,
         anthropic.ANTHROPIC,
         deep_research.RESEARCH,
+        *(layout.declared() for layout in LAYOUTS),
     )
 }
 """The formats of answers by name, in the order in which a file is recognised."""
@@ -291,11 +293,25 @@ def in_other_format(record: Any) -> bool:
 
 
 def form_of_answers(row: DataRow) -> str:
-    """Return the name of the format of a file by its first record.
+    """Return the name of the format of a file by its first record: the first that reads all of the record's texts.
 
-    Raises `UserError` with the closest format and the first field that does not fit.
+    Raises `UserError` with the closest format and the first field that does not fit, or with a text that is not read.
     """
-    return form_of(unwrapped(row), _NEEDS, "answers", HINT)
+    reply = unwrapped(row)
+    failed = refused = ""
+    for name in [name for name, needs in _NEEDS.items() if not missing_paths(reply.fields, needs)]:
+        try:
+            drafts = [*FORMATS[name].read(reply)]
+        except UserError:  # raised again by the file reader, if no other format fits
+            failed = failed or name
+            continue
+        path = "" if FORMATS[name].read_file else unread_text(FORMATS[name], reply.fields, drafts)
+        if not path:
+            return name
+        refused = refused or f"looks like {name}, which does not read the text in its field {path}"
+    if refused and not failed:
+        raise UserError(f"{row.where} {refused}: rename this field, or {HINT}.")
+    return failed or form_of(reply, _NEEDS, "answers", HINT)
 
 
 def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None) -> list[Answer]:
@@ -319,8 +335,8 @@ def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None
 def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None, clean: bool = True) -> list[Answer]:
     """Return the answers of one or more files.
 
-    form, sources, clean: as in `read_answers`. An answer without a system gets its file's name (without endings) as system;
-    with several files, ids begin with the file's name.
+    form, sources, clean: as in `read_answers`. An answer without a system gets its file's name (without endings) as
+    system; with several files, ids begin with the file's name.
 
     Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
     where the name of a file, given to its answers as system, is that of a system in another file.
@@ -382,7 +398,8 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
     fields = ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
     if least <= 0.5 and hint:
         raise UserError(
-            f"{row.where}: {'; or '.join(near)} (it has {fields}): add this field, or rename another to it, or {hint}."
+            f"{row.where}: {'; or '.join(near[:3])} (it has {fields}): add this field, or rename another to it, "
+            f"or {hint}."
         )
     known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
     raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; {known}.")
@@ -407,10 +424,9 @@ def _rows(path: Path, form: str) -> list[DataRow]:
             "('metaeval cite formats jsonl' shows one)."
         )
     rows = list(read_rows(path, HINT, lone_surrogates=True))
-    held = (
-        next((rows[0].fields[name] for name in ("data", "samples") if name in rows[0].fields), None) if rows else None
-    )
-    if len(rows) == 1 and not isinstance(held, Mapping) and ("data" in rows[0].fields or isinstance(held, list)):
+    whole = rows[0].fields if len(rows) == 1 and not is_answer(rows[0].fields) else {}
+    held = next((whole[name] for name in ("data", "samples") if name in whole), None)
+    if not isinstance(held, Mapping) and ("data" in whole or isinstance(held, list)):
         if not isinstance(held, list):
             raise UserError(f"{path}: field 'data' is {shown(held)}; allowed: a list of items.")
         rows = []

@@ -112,6 +112,11 @@ class CitedText:
         """Add a mark that the file reader found in the text, at offsets in code points."""
         self.spans.append(CitedSpan("mark", start, end, tuple(sources), exact=True))
 
+    def leave_out(self, start: int, end: int, kind: str) -> None:
+        """Cut a piece of the text that is no part of the answer, at offsets in code points. kind: as in `LeftOut`."""
+        self.mark(start, end, ())
+        self.cut.append(kind)
+
 
 Reasons = Counter[str]
 """Counts of citations, by what became of them."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from metaeval.citation.data_model import Answer, LeftOut, Passage
 from metaeval.citation.readers.cited_text import CitedSource, CitedText, Reasons
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, unwrapped
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, unread_text, unwrapped
 from metaeval.citation.readers.mark_insertion import (
     BRACKETS,
     EXACT,
@@ -33,7 +33,7 @@ class CitedReading:
 
     reasons: counts by what became of citations in the text. left_out: counts of those that the format does not read, by
     reason. cited_sources: number of cited sources; quoted_sources: number of those whose only text is what citations
-    quote. missing: names of cited sources without any text.
+    quote. missing: names of cited sources without any text. unread: of records, the path of a text that is not read.
     """
 
     form: AnswerFormat
@@ -43,6 +43,7 @@ class CitedReading:
     cited_sources: int = 0
     quoted_sources: int = 0
     missing: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
     def notes(self) -> Iterator[str]:
         """Yield how the answers were read, as clauses for the log."""
@@ -65,7 +66,10 @@ class CitedReading:
         if number := self.reasons[BRACKETS]:
             brackets = f"{count(number, 'bracket')} of the texts read as round brackets"
             yield f"{brackets}, since citations of this format are data beside the text"
-        yield from (f"{number:,} {reason}" for reason, number in self.left_out.items())
+        yield from (f"{number:,} {reason}" for reason, number in self.left_out.items() if number)
+        if self.unread:
+            held = f"{count(len(self.unread), 'record')} of {len(self.answers):,}"
+            yield f"{held} hold a text that the format {self.form.name} does not read, for example {self.unread[0]}"
         if self.missing:
             named = ", ".join(shown(name, 80) for name in list(dict.fromkeys(self.missing[:99]))[:3])
             yield (
@@ -84,7 +88,7 @@ def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None
     cited: Iterable[tuple[str, CitedText]] = (
         (text.id or (f"{number}#{sample + 1}" if sample else str(number)), text)
         for number, row in enumerate(rows, start=1)
-        for sample, text in enumerate(form.read(unwrapped(row)))
+        for sample, text in enumerate(_drafts(form, row, reading))
     )
     if sources:
         cited = list(cited)
@@ -94,6 +98,13 @@ def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None
         texts.read(sources)
     reading.answers = [_answer(name, text, texts, reading) for name, text in cited]
     return reading
+
+
+def _drafts(form: AnswerFormat, row: DataRow, reading: CitedReading) -> list[CitedText]:
+    reply = unwrapped(row)
+    drafts = [*form.read(reply)]
+    reading.unread += filter(None, [unread_text(form, reply.fields, drafts)])
+    return drafts
 
 
 def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReading) -> Answer:

@@ -99,13 +99,14 @@ def with_marks(cited: CitedText, reasons: Reasons) -> str:
     claims: list[tuple[int, int, CitedSpan]] = []
     marks: list[tuple[int, CitedSpan]] = []
     for span, place in zip(cited.spans, place_spans(cited), strict=True):
-        if not span.sources:
+        if not span.sources and not span.exact:  # an exact one is a piece that the file reader leaves out
             reasons[NO_SOURCES] += 1
         if place is None:
             reasons[NOT_PLACED] += len(span.sources)
             continue
         start, end, is_mark, unit, certain = place
-        reasons[f"{PLACED}{unit}" + ("" if certain else ", unverified")] += len(span.sources)
+        if span.sources:
+            reasons[f"{PLACED}{unit}" + ("" if certain else ", unverified")] += len(span.sources)
         reasons[NO_SOURCE] += span.sources.count(None)
         if is_mark:
             marks.append((start, span))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,18 +39,36 @@ def missing_paths(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:
     return [path for path in needs if not any(holds(fields, name) for name in path.split("|"))]
 
 
+def values_at(value: Any, path: str) -> list[Any]:
+    """Return the values (not null) at a path: those of the first of its alternatives that has any.
+
+    `name[]` is each entry of a list, and `*` any field. JSON in a string is read where the path goes on.
+    """
+    for alternative in path.split("|"):
+        values = [value]
+        for step in alternative.split(".") if alternative else ():
+            name = step.removesuffix("[]")
+            holders = [entry for entry in map(_opened, values) if isinstance(entry, Mapping)]
+            inner = [each for entry in holders for each in (entry.values() if name == "*" else [entry.get(name)])]
+            if step.endswith("[]"):
+                inner = [each for entry in inner if isinstance(entry, list) for each in entry]
+            values = [each for each in inner if each is not None]
+        if values:
+            return values
+    return []
+
+
+def _opened(value: Any) -> Any:
+    try:
+        return parse_json(value) if isinstance(value, str) and value[:1] == "{" else value
+    except MalformedError:
+        return value
+
+
 def holds(value: Any, path: str) -> bool:
-    """Return whether a value holds a field (not null) at a path; of a list, one of the first 100 elements has to."""
-    name, dot, rest = path.partition(".")
-    is_list = name.endswith("[]")
-    name = name.removesuffix("[]")
-    if not isinstance(value, Mapping) or value.get(name) is None:
-        return False
-    inner = value[name]
-    if is_list:
-        listed = inner if isinstance(inner, list) else []
-        return any(holds(entry, rest) for entry in listed[:100]) if dot else isinstance(inner, list)
-    return holds(inner, rest) if dot else True
+    """Return whether a value holds a field (not null) at a path; a path's last `name[]` may be an empty list."""
+    values = values_at(value, path.removesuffix("[]"))
+    return any(isinstance(each, list) for each in values) if path.endswith("[]") else bool(values)
 
 
 def unwrapped(row: DataRow) -> DataRow:
@@ -76,6 +95,40 @@ def _body(row: DataRow, name: str) -> Mapping[str, Any] | None:
     if isinstance(value, Mapping) and isinstance(value.get("body"), Mapping):
         value = value["body"]
     return value if isinstance(value, Mapping) else None
+
+
+_OTHER_FIELDS = re.compile(r"(?i)reason|think|thought|tool|call|result|code|logprobs")
+_TEXT_FIELDS = ("text", "content", "value", "page_content", "pageContent", "answer")
+_LEAST = 12  # characters of a text that is looked for
+
+
+def unread_text(form: AnswerFormat, fields: Mapping[str, Any], drafts: Sequence[CitedText]) -> str:
+    """Return the path of a text in the fields that a format needs of a record, which is not in its answers; else "".
+
+    What tools, users and reasoning say is not looked for.
+    """
+    sources = [source for draft in drafts for source in draft.sources]
+    quotes = [quote for source in sources for quote in (source.text, source.title, *source.quotes)]
+    read = "\0".join([text for draft in drafts for text in (draft.text, draft.question)] + quotes)
+    used = [next((name for name in path.split("|") if holds(fields, name)), "") for path in form.needs]
+    roots = {path.split(".")[0].removesuffix("[]") for path in used}
+    left = [(root, fields.get(root)) for root in sorted(roots)]
+    while left:
+        path, value = left.pop(0) if len(left) < 100 else left.pop()
+        if isinstance(value, list):
+            left += [(f"{path.removesuffix('[]')}[]", each) for each in value]
+        elif isinstance(value, Mapping):
+            kind, role = str(value.get("type") or ""), value.get("role")
+            if not (_OTHER_FIELDS.search(kind) or value.get("thought") or role in ("user", "system", "tool")):
+                left += [(f"{path}.{key}", each) for key, each in value.items() if not _OTHER_FIELDS.search(str(key))]
+        elif (
+            path.rpartition(".")[2].removesuffix("[]") in _TEXT_FIELDS
+            and isinstance(value, str)
+            and len(text := value.strip()) >= _LEAST
+            and text not in read
+        ):
+            return path
+    return ""
 
 
 def parts(row: DataRow, name: str) -> list[DataRow]:
@@ -121,6 +174,39 @@ def text_part(block: DataRow, draft: CitedText, citations: str) -> str | None:
         return block.text("text")
     draft.left_out[WITHOUT_TEXT] += len(parts(block, citations))
     return None
+
+
+_CALL = re.compile(r"(?i)(tool_?use|_call|tool_?call|function_?call|executable_?code)$")
+REASONING = re.compile(r"(?i)^(redacted_)?(thinking|reasoning|thought)(_?content)?$")
+
+
+def is_aside(fields: Mapping[str, Any], kind: re.Pattern[str]) -> bool:
+    """Return whether a part of a reply is of a kind, by its `type`, or by a field that is not empty or false."""
+    names = [str(fields.get("type") or ""), *(str(name) for name, value in fields.items() if value)]
+    return any(map(kind.search, names))
+
+
+def answering(blocks: Iterable[DataRow], draft: CitedText, gap: str = "\n") -> Iterator[DataRow]:
+    """Yield the parts of a reply without its reasoning; each has to be written to the draft before the next is taken.
+
+    Text before the call of a tool and text behind it are not one sentence: `gap` stands between them, and the text
+    before is left out if it cites nothing.
+    """
+    start, cited, called = draft.length, len(draft.spans), False
+    for block in blocks:
+        if is_aside(block.fields, REASONING):
+            draft.cut.append("reasoning block")
+            continue
+        if is_aside(block.fields, _CALL):
+            called = True
+        elif called and text_in(block.fields.get("text")).strip():
+            called = False
+            if draft.text[start:].strip():
+                draft.write(gap)
+                if cited == len(draft.spans):
+                    draft.leave_out(start, draft.length, "pre-tool text")
+                start, cited = draft.length, len(draft.spans)
+        yield block
 
 
 _QUESTIONS = ("question", "query", "prompt", "user_input", "input")

@@ -14,6 +14,7 @@ from typing import Any
 from metaeval.citation.readers.cited_text import CitedSpan, CitedText
 from metaeval.citation.readers.formats.answer_format import (
     AnswerFormat,
+    answering,
     finished,
     named_by,
     part,
@@ -26,7 +27,7 @@ from metaeval.corpus.data_rows import DataRow
 
 def _read_reply(row: DataRow) -> Iterator[CitedText]:
     draft, held = CitedText(), _held(row)
-    for block in row.rows("content"):
+    for block in answering(row.rows("content"), draft):
         if (text := text_part(block, draft, "citations")) is not None:
             draft.claim(text, [_cited(citation, draft, held) for citation in parts(block, "citations")])
     yield finished(draft, row)
@@ -81,7 +82,8 @@ def _read_log(row: DataRow) -> Iterator[CitedText]:
     for number, choice in enumerate(row.row("output").rows("choices")):
         draft, message = CitedText(), choice.row("message")
         whole = isinstance(message.fields.get("content"), str)
-        for block in [DataRow(message.where, {"text": message.text("content")})] if whole else message.rows("content"):
+        blocks = [DataRow(message.where, {"text": message.text("content")})] if whole else message.rows("content")
+        for block in answering(blocks, draft):
             if (text := text_part(block, draft, "citations")) is not None:
                 _write_logged(draft, block, text)
         more = f"#{number + 1}" if number else ""

@@ -6,11 +6,22 @@ Portuguese); `startIndex` is absent where it is 0. A chunk's address is a redire
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from metaeval.citation.readers.cited_text import CitedText
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, entries, finished, offset, part, parts
+from metaeval.citation.readers.formats.answer_format import (
+    REASONING,
+    AnswerFormat,
+    answering,
+    entries,
+    finished,
+    is_aside,
+    offset,
+    part,
+    parts,
+)
 from metaeval.corpus.data_rows import DataRow
 
 
@@ -19,18 +30,23 @@ def _read(row: DataRow) -> Iterator[CitedText]:
         inner = DataRow(candidate.where, _camel(candidate.fields))
         draft = CitedText()
         starts, encoded = list[int](), bytearray()
-        for piece in parts(part(inner, "content"), "parts"):
+        pieces, metadata = parts(part(inner, "content"), "parts"), part(inner, "groundingMetadata")
+        for piece in pieces:
             starts.append(len(encoded))
-            if not piece.fields.get("thought"):
-                draft.write(piece.optional_text("text"))
+            if not is_aside(piece.fields, REASONING):
                 encoded += piece.optional_text("text").encode("utf-8", "surrogatepass")
-        metadata = part(inner, "groundingMetadata")
         for place, chunk in enumerate(parts(metadata, "groundingChunks")):
             kinds = [value for value in chunk.fields.values() if isinstance(value, Mapping)]
             source = DataRow(chunk.where, kinds[0] if kinds else {})
             title, text = source.optional_text("title"), source.optional_text("text")
             draft.source(place, id=title, url=source.optional_text("uri"), title=title, text=text)
-        for support in parts(metadata, "groundingSupports"):
+        supports, written = deque(parts(metadata, "groundingSupports")), 0
+        for piece in answering(pieces, draft, gap=""):  # a gap would move the offsets
+            draft.write(text := piece.optional_text("text"))
+            written += len(text.encode("utf-8", "surrogatepass"))
+            while supports and (offset(part(supports[0], "segment"), "endIndex") or written) <= written:
+                _cite(draft, supports.popleft(), starts, encoded)
+        for support in supports:
             _cite(draft, support, starts, encoded)
         yield finished(draft, row, f"#{number + 1}" if number else "")
 
