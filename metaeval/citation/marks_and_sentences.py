@@ -46,7 +46,7 @@ _COMMA, _DASH = re.compile(rf"{MARK_COMMA}|[˒⸴]|(?<=\d)\s++(?=\d)"), re.compi
 _YEAR = re.compile(r"\d{4}")
 
 # Raised digits, as "BEFORE^DIGITS\0BEHIND". A power: behind a letter, a unit, a function, a short number or a formula;
-# before a sign; an exponent with a sign; the mass of a nuclide. Not clear: behind a longer number that is no year, two
+# before a sign; an exponent with a sign; the mass of a nuclide. Not clear: behind a longer number but a year, two
 # letters, a unit in words or a bracket. A raised 1 is a power only with a sign.
 _UNITS = r"\w*km|[nµμmcd]?m|ft|in|yd|mi|min|k?Pa|mol|rad|sin|cos|tan|log|ln|mc|chi|[CNS]O|[мскд]?м|米|(?:कि|से)?मी"
 _NEAR = 12
@@ -132,7 +132,7 @@ def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
 def brackets(text: str, styles: MarkStyles = "all", first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
     """Yield (start, end, numbers) of each mark or bracket with a digit; numbers: empty if the styles cannot read it.
 
-    A power or a unit (10², km²) is no mark, and is left out. first: the number by which the text cites the first
+    A power or a unit (10², km²) is left out. first: the number by which the text cites the first
     passage; numbers are shifted so that it is 1.
     """
     if styles == "unclosed":
@@ -140,8 +140,8 @@ def brackets(text: str, styles: MarkStyles = "all", first: int = 1) -> Iterator[
             yield match.start(), match.end(), _items(match[1], first)
         return
     end = 0
-    for found in _START.finditer(text):
-        start = found.start()
+    for opening in _START.finditer(text):
+        start = opening.start()
         if start < end or (match := _MARK.match(text, start)) is None:
             continue
         end = match.end()
@@ -248,8 +248,13 @@ def joined(*readings: LocatedText) -> LocatedText:
     return LocatedText("".join(reading.text for reading in readings), offsets)
 
 
-Leading = Literal["keep", "move first", "move all"]
-"""Marks that open a sentence stay, or the first mark (ALiiCE) or the whole group moves to the sentence before."""
+Leading = Literal["auto", "keep", "move first", "move all"]
+"""Marks that open a sentence stay, or the first mark (ALiiCE) or the whole group moves to the sentence before.
+
+auto: move all where every mark of the answer stands behind the full stop of a sentence, on its line; else keep.
+"""
+
+_BEHIND = re.compile(r"""[.!?…。！？｡।॥۔؟]["'”’»)*_]*+[^\S\n]*+\Z""")
 
 _WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules")
 
@@ -307,6 +312,24 @@ def split(reading: LocatedText, splitter: SentenceSplitter = RULES) -> list[Loca
         end = start + len(sentence)
         sentences.append(reading.part(start, end))
     return sentences
+
+
+def leading_in(text: LocatedText, leading: Leading, styles: MarkStyles = "all") -> Leading:
+    """Return what becomes of the marks of a text that open a sentence, which for "auto" depends on all of its marks."""
+    if leading != "auto":
+        return leading
+    starts = [group.start for group in cited_spans(text.text, styles)]
+    return "move all" if all(_BEHIND.search(text.text, max(0, at - _NEAR), at) for at in starts) else "keep"
+
+
+def opens_with_mark(sentence: LocatedText) -> bool:
+    """Return whether a readable mark opens a sentence."""
+    return _leading(sentence, "move all", "all") is not None
+
+
+def states(text: str, cited: bool = False) -> bool:
+    """Return whether a text states anything: it has a letter, or a digit and a citation."""
+    return any(map(str.isalpha, text)) or (cited and any(map(str.isalnum, text)))
 
 
 def move_leading(
