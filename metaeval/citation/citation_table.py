@@ -123,7 +123,7 @@ class ClaimQuestion:
         """Return those of the passages that have no text; the released code judges blank ones without a source."""
         judged = untitled == "title line"
         passages = ((index, self.passages[index]) for index in indices)
-        return [at for at, passage in passages if passage.blank and (passage.source or not judged)]
+        return [at for at, passage in passages if not passage.text.strip() and (passage.source or not judged)]
 
 
 Verdicts: TypeAlias = tuple[Verdict | None, ...]
@@ -163,14 +163,15 @@ def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitl
     def found(pair: NliPair | None, doubtful: bool) -> Verdict | None:
         """Return the verdict; none where a passage without text could turn it."""
         verdict = None if pair is None else known[pair]
-        turns = doubtful and verdict is not None and verdict.entailed is False
-        return replace(verdict, entailed=None, status=NO_TEXT) if verdict is not None and turns else verdict
+        if doubtful and verdict is not None and verdict.entailed is False:
+            return replace(verdict, entailed=None, status=NO_TEXT)
+        return verdict
 
     judgements: list[Judgement] = []
-    for question, pair, few, others in zip(questions, joint, alone, rest, strict=True):
-        blank = question.blank(question.cited, untitled)
-        of_rest = [found(each, len(blank) > (at in blank)) for at, each in zip(question.cited, others, strict=True)]
-        judgements.append((found(pair, bool(blank)), tuple(found(each, False) for each in few), tuple(of_rest)))
+    for question, pair, few, left in zip(questions, joint, alone, rest, strict=True):
+        blanks = question.blank(question.cited, untitled)
+        of_rest = [found(each, len(blanks) > (at in blanks)) for at, each in zip(question.cited, left, strict=True)]
+        judgements.append((found(pair, bool(blanks)), tuple(found(each, False) for each in few), tuple(of_rest)))
     return judgements
 
 

@@ -29,11 +29,6 @@ class Passage:
     snippet: str = ""
     summary: str = ""
 
-    @property
-    def blank(self) -> bool:
-        """Whether the passage has no text, so that no claim can be judged by it."""
-        return not self.text.strip()
-
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:

@@ -16,9 +16,9 @@ from typing import Literal
 from metaeval.citation.data_model import Answer, Mark
 from metaeval.corpus.sentences import (
     CLOSING,
+    COMMA,
+    DASH,
     MARK,
-    MARK_COMMA,
-    MARK_DASH,
     MARK_NAME,
     OPENING,
     RULES,
@@ -42,8 +42,7 @@ _DIGIT = re.compile(r"\d")
 # What becomes of the text of a mark before its numbers are read: names and tags go, other forms become the usual.
 _USUAL = str.maketrans(SUPERSCRIPT + "⁻" + OPENING + CLOSING, "0123456789-" + "," * len(OPENING + CLOSING))
 _LEFT_OUT = re.compile(rf"<[^<>]*+>|\^|{MARK_NAME}")
-_COMMA, _DASH = re.compile(rf"{MARK_COMMA}|[˒⸴]|(?<=\d)\s++(?=\d)"), re.compile(MARK_DASH)
-_YEAR = re.compile(r"\d{4}")
+_COMMA, _DASH = re.compile(rf"{COMMA}|[˒⸴]|(?<=\d)\s++(?=\d)"), re.compile(DASH)
 
 # Raised digits, as "BEFORE^DIGITS\0BEHIND". A power: behind a letter, a unit, a function, a short number or a formula;
 # before a sign; an exponent with a sign; the mass of a nuclide. Not clear: behind a longer number but a year, two
@@ -132,12 +131,12 @@ def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
 def brackets(text: str, styles: MarkStyles = "all", first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
     """Yield (start, end, numbers) of each mark or bracket with a digit; numbers: empty if the styles cannot read it.
 
-    A power or a unit (10², km²) is left out. first: the number by which the text cites the first
-    passage; numbers are shifted so that it is 1.
+    A power or a unit (10², km²) is left out. first: the number by which the text cites the first passage; numbers are
+    shifted so that it is 1.
     """
     if styles == "unclosed":
-        for match in _UNCLOSED.finditer(text):
-            yield match.start(), match.end(), _items(match[1], first)
+        for unclosed in _UNCLOSED.finditer(text):
+            yield unclosed.start(), unclosed.end(), _items(unclosed[1], first)
         return
     end = 0
     for opening in _START.finditer(text):
@@ -152,7 +151,7 @@ def brackets(text: str, styles: MarkStyles = "all", first: int = 1) -> Iterator[
         if read is not None and text[start] in OPENING:
             read = read[1:-1].strip()
             plain = text[start] == "[" and read.isdecimal()
-            year = text[start] == "〔" and _YEAR.search(read)  # of a Chinese document
+            year = text[start] == "〔" and re.search(r"\d{4}", read)  # of a Chinese document
             yield start, end, _items(read, first) if plain or (styles == "all" and not year) else []
         elif read is not None:
             yield start, end, _items(read, first) if styles == "all" and raised == "mark" else []
@@ -176,9 +175,8 @@ def _items(body: str, first: int) -> list[int]:
     numbers: list[int] = []
     for item in filter(None, map(str.strip, _COMMA.split(_LEFT_OUT.sub("", body).translate(_USUAL)))):
         ends = _DASH.split(item)
-        if len(ends) > 2 or any(len(end) > _LONGEST_NUMBER for end in ends):
-            return []
-        lowest, highest = int(ends[0]), int(ends[-1])
+        readable = len(ends) <= 2 and all(end.isdecimal() and len(end) <= _LONGEST_NUMBER for end in ends)
+        lowest, highest = (int(ends[0]), int(ends[-1])) if readable else (0, -1)
         if not 0 <= highest - lowest < _LONGEST_RANGE:
             return []
         numbers.extend(range(lowest - first + 1, highest - first + 2))

@@ -29,10 +29,10 @@ _NAMES = """documents? docs? sources? passages? references? refs? citations? cit
     articles? results? evidence dokumente? quellen? belege? documentos? fuentes? fontes? fonti 来源 文档 文献 资料 引用
     出典 文書 資料"""
 MARK_NAME = rf"(?i:{'|'.join(_NAMES.split())})[.:：#\s_-]{{0,3}}+"
-MARK_COMMA = r"(?:\s*+(?:[,;，、；]\s*+(?:(?:and|&)\s)?+|[&和及与]|(?<=\s)(?:and|und|et|y|e)(?=\s))\s*+)"
-MARK_DASH = r"(?:\s*+(?:[–—‐‑‒−－～〜~至-]|(?<=\s)(?:to|bis|through)(?=\s))\s*+)"
+COMMA = r"(?:\s*+(?:[,;，、；]\s*+(?:(?:and|&)\s)?+|[&和及与]|(?<=\s)(?:and|und|et|y|e)(?=\s))\s*+)"
+DASH = r"(?:\s*+(?:[–—‐‑‒−－～〜~至-]|(?<=\s)(?:to|bis|through)(?=\s))\s*+)"
 _NUMBER = rf"(?:{MARK_NAME})?+\^?\d++"
-_NUMBERS = rf"{_NUMBER}(?:(?:{MARK_COMMA}|{MARK_DASH}){_NUMBER})*+"
+_NUMBERS = rf"{_NUMBER}(?:(?:{COMMA}|{DASH}){_NUMBER})*+"
 _BRACKET = rf"[{OPENING}]\s*+{_NUMBERS}\s*+[{CLOSING}]"
 _TAGGED = r"<(?:sup|cite|ref)(?:\s[^<>]{0,200}+)?+>"
 MARK = (

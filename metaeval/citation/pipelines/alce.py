@@ -128,10 +128,8 @@ def _run(options: AlceOptions, progress: Progress) -> Done:
     moved, kept = (stated.opened.get(leading, 0) for leading in ("move all", "keep"))
     behind = f"marks behind the full stop belong to the sentence before it, in {count(moved, 'answer')} "
     notes = [Note("leading", f"{behind}(--set leading=keep keeps them)")] if moved else []
-    some = (
-        f"in {count(kept, 'answer')} a mark opens a sentence and others do not: its citation counts for that sentence "
-    )
-    warnings = [f'{some}(--set "leading=move all" gives them to the one before)'] if kept else []
+    some = f"in {count(kept, 'answer')} a mark opens a sentence and others do not, and counts for that sentence "
+    warnings = [f'{some}(--set "leading=move all" gives it to the one before)'] if kept else []
     return cited.done(options.files, *notes, warnings=warnings)
 
 

@@ -26,6 +26,7 @@ BRACKETS = "brackets"
 NO_SOURCE = "pointing at a source that the record does not list"
 NO_SOURCES = "naming no source"
 
+_ROUND = dict(zip(f"{OPENING}<{CLOSING}>{SUPERSCRIPT}", "((((((" + "))))))" + "*" * 10, strict=True))
 _LONGEST_MARK = 2_000
 _CLOSING = frozenset(".!?…:;,。！？।॥۔؟\"'”’»)*_")
 
@@ -84,9 +85,8 @@ def _is_mark(text: str) -> bool:
         text = text[1:].removesuffix("）").removesuffix(")").strip()
     if re.match(f"[{OPENING}]", text):
         return text[-1] in CLOSING or "](" in text
-    if re.fullmatch(MARK, text):
-        return True
-    return (text.startswith(("http://", "https://")) and not any(map(str.isspace, text))) or text.startswith("\ue200")
+    address = text.startswith(("http://", "https://")) and not any(map(str.isspace, text))
+    return address or text.startswith("\ue200") or re.fullmatch(MARK, text) is not None
 
 
 def with_marks(cited: CitedText, reasons: Reasons) -> str:
@@ -182,17 +182,10 @@ def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> st
     characters, left = list(text), list(text)
     for start, end in cuts:
         left[start:end] = " " * (end - start)
-    while places := [
-        (start, end) for start, end, read in brackets("".join(left)) if read or left[start] not in SUPERSCRIPT
-    ]:
+    while places := [(at, end) for at, end, read in brackets("".join(left)) if read or left[at] not in SUPERSCRIPT]:
         # Brackets may enclose brackets; a pass makes the innermost round.
         reasons[BRACKETS] += len(places)
         for start, end in places:
-            for place in range(start, end):
-                if left[place] in SUPERSCRIPT:
-                    characters[place] = left[place] = "*"
-            if left[start] != "*":
-                characters[start] = left[start] = "("
-            if left[end - 1] in f"{CLOSING}>":
-                characters[end - 1] = left[end - 1] = ")"
+            for place in range(start, end) if left[start] in SUPERSCRIPT else (start, end - 1):
+                characters[place] = left[place] = _ROUND.get(left[place], left[place])
     return "".join(characters)

@@ -109,7 +109,7 @@ def chunks_of(
     ]
     sizes = [count(sentence) for _, sentence in sentences]
     chunks = [_chunk(sentences[start:end], passages) for start, end in windows(sizes, options.window)]
-    blank = sorted({index for index, passage in passages if passage.blank})
+    blank = sorted({index for index, passage in passages if not passage.text.strip()})
     return [*chunks, *((UNKNOWN_TEXT, index) for index in blank)]
 
 
