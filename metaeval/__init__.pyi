@@ -75,7 +75,9 @@ class cite:
         profile: str = 'paper',
         measures: str | Sequence[str] = ...,
         premise: str = 'joint',
-        leading: Literal['keep', 'move first', 'move all'] | None = None,
+        leading: Literal[
+            'auto', 'keep', 'move first', 'move all'
+        ] | None = None,
         uncited: Literal['fails', 'left out'] | None = None,
         reader: str = 'gaotianyu1350/roberta-large-squad',
         mauve_model: str = 'gpt2-large',
@@ -104,7 +106,9 @@ class cite:
         profile: str = 'paper',
         measures: str | Sequence[str] = ...,
         premise: str = 'joint',
-        leading: Literal['keep', 'move first', 'move all'] | None = None,
+        leading: Literal[
+            'auto', 'keep', 'move first', 'move all'
+        ] | None = None,
         uncited: Literal['fails', 'left out'] | None = None,
         reader: str = 'gaotianyu1350/roberta-large-squad',
         mauve_model: str = 'gpt2-large',

@@ -50,7 +50,7 @@ class Profile:
 
     name: str = "paper"
     styles: MarkStyles = "all"
-    leading: Leading = "keep"
+    leading: Leading = "auto"
     bound: int | None = None
     zero: Zero = "out of range"
     out_of_range: Literal["mark fails", "sentence fails", "left out"] = "mark fails"
@@ -113,11 +113,17 @@ class ClaimQuestion:
     cited: tuple[int, ...]
 
     def pair(self, indices: Iterable[int], untitled: Untitled) -> NliPair:
-        """Return (premise of these passages, or `UNKNOWN_TEXT` if each has a source and no text; the claim)."""
-        cited = [self.passages[index] for index in indices]
-        if not any(passage.text.strip() for passage in cited):
+        """Return (premise of these passages, or `UNKNOWN_TEXT` if each is blank; the claim)."""
+        places = list(indices)
+        if len(self.blank(places, untitled)) == len(places):
             return UNKNOWN_TEXT, self.claim
-        return premise(cited, untitled), self.claim
+        return premise([self.passages[place] for place in places], untitled), self.claim
+
+    def blank(self, indices: Iterable[int], untitled: Untitled) -> list[int]:
+        """Return those of the passages that have no text; the released code judges blank ones without a source."""
+        judged = untitled == "title line"
+        passages = ((index, self.passages[index]) for index in indices)
+        return [at for at, passage in passages if not passage.text.strip() and (passage.source or not judged)]
 
 
 Verdicts: TypeAlias = tuple[Verdict | None, ...]
@@ -154,11 +160,19 @@ def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitl
             rest[-1].append(question.pair(others, untitled) if is_needed else None)
     known |= verdicts_on((pair for pairs in rest for pair in pairs if pair not in known), entails)
 
-    def found(pairs: Sequence[NliPair | None]) -> Verdicts:
-        return tuple(None if pair is None else known[pair] for pair in pairs)
+    def found(pair: NliPair | None, doubtful: bool) -> Verdict | None:
+        """Return the verdict; none where a passage without text could turn it."""
+        verdict = None if pair is None else known[pair]
+        if doubtful and verdict is not None and verdict.entailed is False:
+            return replace(verdict, entailed=None, status=NO_TEXT)
+        return verdict
 
-    rows = zip(joint, alone, rest, strict=True)
-    return [(found([pair])[0], found(few), found(others)) for pair, few, others in rows]
+    judgements: list[Judgement] = []
+    for question, pair, few, left in zip(questions, joint, alone, rest, strict=True):
+        blanks = question.blank(question.cited, untitled)
+        of_rest = [found(each, len(blanks) > (at in blanks)) for at, each in zip(question.cited, left, strict=True)]
+        judgements.append((found(pair, bool(blanks)), tuple(found(each, False) for each in few), tuple(of_rest)))
+    return judgements
 
 
 def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
@@ -191,7 +205,7 @@ MarkState = Literal["judged", "unjudged", "uncited", "fails", "over the limit", 
 judged: its precision is known. unjudged: a verdict that decides on it is missing; `reason` says why. uncited: the line
 is of a claim without citations. fails: it cites no passage, or is beside such a citation and the profile lets the whole
 claim fail. over the limit: beyond the number of citations that the profile reads. repeated: its statement cites the
-number before. no statement: its sentence holds no words. not read: the profile does not read such marks, or that part
+number before. no statement: its sentence states nothing. not read: the profile does not read such marks, or that part
 of the answer.
 """
 

@@ -1,8 +1,8 @@
 """Find the citation marks and the sentences of an answer, with the offset of each character in the answer.
 
-Every bracket that holds a digit counts as an attempt at a citation. A readable bracket gives one mark for each number;
-an unreadable one gives one mark without a number, so that it is counted. Each step of a published pipeline is a
-function or an option with a name.
+Every bracket that holds a digit counts as an attempt at a citation, and so do raised digits that are no power. A
+readable one gives one mark for each number; an unreadable one gives one mark without a number, so that it is counted.
+Each step of a published pipeline is a function or an option with a name.
 """
 
 from __future__ import annotations
@@ -14,20 +14,58 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from metaeval.citation.data_model import Answer, Mark
-from metaeval.corpus.sentences import RULES, SentenceSplitter
+from metaeval.corpus.sentences import (
+    CLOSING,
+    COMMA,
+    DASH,
+    MARK,
+    MARK_NAME,
+    OPENING,
+    RULES,
+    SUPERSCRIPT,
+    SentenceSplitter,
+)
 from metaeval.errors import unknown
 
-# A bracket of numbers; any other short bracket; an unclosed bracket that starts with a number. Possessive
-# quantifiers and bounded lengths keep the search linear on runs of digits and brackets.
-_BRACKET = re.compile(
-    r"""(?P<open>[\[【])\s*+(?P<body>\^?\d++(?:\s*+[,;–—-]\s*+\^?\d++)*+)\s*+[\]】]
-        |[\[【](?P<other>[^\[\]【】\n]{1,80}+)[\]】]
-        |[\[【]\s*+\^?\d++""",
+# Where a mark may start; and there: a mark, any other short bracket or tag, an unclosed bracket that starts with a
+# number. Possessive quantifiers and bounded lengths keep the search linear on runs of digits and brackets.
+_START = re.compile(rf"[{OPENING}<{SUPERSCRIPT}]")
+_MARK = re.compile(
+    rf"""(?P<read>{MARK})
+        |(?:[{OPENING}](?P<other>[^{OPENING}{CLOSING}\n]{{1,80}}+)[{CLOSING}]
+        |<sup>(?P<tagged>[^<>\n]{{1,80}}+)</sup>
+        |[{OPENING}]\s*+\^?\d++)""",
     re.VERBOSE,
 )
 _UNCLOSED = re.compile(r"\[(\d+)")
 _DIGIT = re.compile(r"\d")
-_RANGE = re.compile(r"\s*[–—-]\s*")
+# What becomes of the text of a mark before its numbers are read: names and tags go, other forms become the usual.
+_USUAL = str.maketrans(SUPERSCRIPT + "⁻" + OPENING + CLOSING, "0123456789-" + "," * len(OPENING + CLOSING))
+_LEFT_OUT = re.compile(rf"<[^<>]*+>|\^|{MARK_NAME}")
+_COMMA, _DASH = re.compile(rf"{COMMA}|[˒⸴]|(?<=\d)\s++(?=\d)"), re.compile(DASH)
+
+# Raised digits, as "BEFORE^DIGITS\0BEHIND". A power: behind a letter, a unit, a function, a short number or a formula;
+# before a sign; an exponent with a sign; the mass of a nuclide. Not clear: behind a longer number but a year, two
+# letters, a unit in words or a bracket. A raised 1 is a power only with a sign.
+_UNITS = r"\w*km|[nµμmcd]?m|ft|in|yd|mi|min|k?Pa|mol|rad|sin|cos|tan|log|ln|mc|chi|[CNS]O|[мскд]?м|米|(?:कि|से)?मी"
+_NEAR = 12
+_POWER = re.compile(
+    rf"""[⁻⁺|−-]\^|\^(?:[+−–-]|\d[+−-]\0)
+        |(?<![^\W\d_])(?:(?!m\^)[A-Za-z\u0370-\u03ff]\^(?!1\0)|(?:{_UNITS})\^[2-9]\0)
+        |(?<![\d.,–-])\d{{1,2}}\^(?!1\0)
+        |[=×·]\s?\w{{1,3}}\^(?!1\0)
+        |[+=*/×·−-]\s?\w{{1,3}}[)\]}}]\^(?!1\0)
+        |(?:\A|[\s(–-])\^[^\0]*+\0[A-Z][a-z]?(?![A-Za-z])
+        |\^[^\0]*+\0\s?[⁺⁻⁄=+×·≈±]""",
+    re.VERBOSE,
+)
+_UNCLEAR = re.compile(
+    rf"""(?:(?<=\d)(?<!(?<!\d)1[1-9]\d\d)(?<!(?<!\d)20\d\d)
+        |(?<![^\W\d_])(?:[A-Za-z\u0370-\u03ff]{{2}}|{_UNITS}|foot|feet|met(?:er|re)s?|miles?|yards?|inch(?:es)?)
+        |(?<=[)\]}}])(?<![^\W\d_]{{4}}.))\^(?!1\0)
+        |(?<![\d.,])10\^1\0""",
+    re.VERBOSE,
+)
 _LONGEST_RANGE = 50  # a longer one is unparsable
 _LONGEST_NUMBER = 18  # digits; no list of passages is that long, and Python refuses to read some longer numbers
 
@@ -35,7 +73,8 @@ _LONGEST_NUMBER = 18  # digits; no list of passages is that long, and Python ref
 MarkStyles = Literal["all", "plain", "unclosed"]
 """Which citation marks are read.
 
-all: [1], lists ([1, 2] and [1;2]), ranges ([1-3], with any dash), carets ([^1]) and corner brackets (【1】). plain: [1]
+all: [1], lists ([1, 2], [1;2], [1 and 2]), ranges ([1-3], with any dash), carets ([^1]), names ([doc1], [Source: 1]),
+other brackets (【1】, ［1］, 〔1〕), tags (<sup>1</sup>), superscript digits (¹) that are no power. plain: [1]
 alone, as in the released code of ALiiCE and of CiteEval. unclosed: '[' and digits, whether the bracket closes or not,
 as in the released code of ALCE.
 """
@@ -90,42 +129,58 @@ def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
 
 
 def brackets(text: str, styles: MarkStyles = "all", first: int = 1) -> Iterator[tuple[int, int, list[int]]]:
-    """Yield (start, end, numbers) of each bracket with a digit; numbers: empty if the styles cannot read the bracket.
+    """Yield (start, end, numbers) of each mark or bracket with a digit; numbers: empty if the styles cannot read it.
 
-    first: the number by which the text cites the first passage; numbers are shifted so that it is 1.
+    A power or a unit (10², km²) is left out. first: the number by which the text cites the first passage; numbers are
+    shifted so that it is 1.
     """
     if styles == "unclosed":
-        for match in _UNCLOSED.finditer(text):
-            yield match.start(), match.end(), _items(match[1], first)
+        for unclosed in _UNCLOSED.finditer(text):
+            yield unclosed.start(), unclosed.end(), _items(unclosed[1], first)
         return
-    for match in _BRACKET.finditer(text):
-        if match["body"] is not None:
-            readable = styles == "all" or (match["open"] == "[" and match["body"].isdecimal())
-            yield match.start(), match.end(), _items(match["body"], first) if readable else []
-        elif match["other"] is None or _DIGIT.search(match["other"]):
-            yield match.start(), match.end(), []
+    end = 0
+    for opening in _START.finditer(text):
+        start = opening.start()
+        if start < end or (match := _MARK.match(text, start)) is None:
+            continue
+        end = match.end()
+        raised = text[start] not in OPENING and _raised(text, start, end)
+        if raised == "power":
+            continue
+        read, other = match["read"], match["other"] or match["tagged"]
+        if read is not None and text[start] in OPENING:
+            read = read[1:-1].strip()
+            plain = text[start] == "[" and read.isdecimal()
+            year = text[start] == "〔" and re.search(r"\d{4}", read)  # of a Chinese document
+            yield start, end, _items(read, first) if plain or (styles == "all" and not year) else []
+        elif read is not None:
+            yield start, end, _items(read, first) if styles == "all" and raised == "mark" else []
+        elif other is None or _DIGIT.search(other):
+            yield start, end, []
+
+
+def _raised(text: str, start: int, end: int) -> Literal["mark", "power", "unclear"]:
+    """Return what raised digits (superscript, or in a tag) are, by what stands before and behind them."""
+    raised = re.sub(r"</?+sup[^<>]*+>", "", text[start:end]).translate(_USUAL).strip()
+    if raised[:1] in ("<", ","):  # <cite>, or brackets within a tag
+        return "mark"
+    context = f"{text[max(0, start - _NEAR) : start]}^{raised}\0{text[end : end + 3]}"
+    return "power" if _POWER.search(context) else "unclear" if _UNCLEAR.search(context) else "mark"
 
 
 def _items(body: str, first: int) -> list[int]:
-    """Return the numbers in a bracket's text, shifted by `first`; empty where any part of the text is unreadable."""
+    """Return the numbers in a mark's text, shifted by `first`; empty where any part of the text is unreadable."""
+    if body.isdecimal() and len(body) <= _LONGEST_NUMBER:
+        return [int(body) - first + 1]
     numbers: list[int] = []
-    for item in re.split(r"[,;]", body):
-        read = _item(item.strip())
-        if not read:
+    for item in filter(None, map(str.strip, _COMMA.split(_LEFT_OUT.sub("", body).translate(_USUAL)))):
+        ends = _DASH.split(item)
+        readable = len(ends) <= 2 and all(end.isdecimal() and len(end) <= _LONGEST_NUMBER for end in ends)
+        lowest, highest = (int(ends[0]), int(ends[-1])) if readable else (0, -1)
+        if not 0 <= highest - lowest < _LONGEST_RANGE:
             return []
-        numbers.extend(number - first + 1 for number in read)
+        numbers.extend(range(lowest - first + 1, highest - first + 2))
     return numbers
-
-
-def _item(item: str) -> Sequence[int]:
-    ends = _RANGE.split(item.replace("^", ""))
-    if any(len(end) > _LONGEST_NUMBER for end in ends):
-        return ()
-    if len(ends) == 1:
-        return (int(ends[0]),)
-    if len(ends) > 2 or not 0 <= int(ends[1]) - int(ends[0]) < _LONGEST_RANGE:
-        return ()
-    return range(int(ends[0]), int(ends[1]) + 1)
 
 
 _ADDED = -1
@@ -191,8 +246,13 @@ def joined(*readings: LocatedText) -> LocatedText:
     return LocatedText("".join(reading.text for reading in readings), offsets)
 
 
-Leading = Literal["keep", "move first", "move all"]
-"""Marks that open a sentence stay, or the first mark (ALiiCE) or the whole group moves to the sentence before."""
+Leading = Literal["auto", "keep", "move first", "move all"]
+"""Marks that open a sentence stay, or the first mark (ALiiCE) or the whole group moves to the sentence before.
+
+auto: move all where every mark of the answer stands behind the full stop of a sentence, on its line; else keep.
+"""
+
+_BEHIND = re.compile(r"""[.!?…。！？｡।॥۔؟]["'”’»)*_]*+[^\S\n]*+\Z""")
 
 _WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules")
 
@@ -250,6 +310,24 @@ def split(reading: LocatedText, splitter: SentenceSplitter = RULES) -> list[Loca
         end = start + len(sentence)
         sentences.append(reading.part(start, end))
     return sentences
+
+
+def leading_in(text: LocatedText, leading: Leading, styles: MarkStyles = "all") -> Leading:
+    """Return what becomes of the marks of a text that open a sentence, which for "auto" depends on all of its marks."""
+    if leading != "auto":
+        return leading
+    starts = [group.start for group in cited_spans(text.text, styles)]
+    return "move all" if all(_BEHIND.search(text.text, max(0, at - _NEAR), at) for at in starts) else "keep"
+
+
+def opens_with_mark(sentence: LocatedText) -> bool:
+    """Return whether a readable mark opens a sentence."""
+    return _leading(sentence, "move all", "all") is not None
+
+
+def states(text: str, cited: bool = False) -> bool:
+    """Return whether a text states anything: it has a letter, or a digit and a citation."""
+    return any(map(str.isalpha, text)) or (cited and any(map(str.isalnum, text)))
 
 
 def move_leading(

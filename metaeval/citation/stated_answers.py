@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from metaeval.citation.citation_table import (
     CitationLine,
@@ -15,6 +15,7 @@ from metaeval.citation.citation_table import (
     verdicts_on,
 )
 from metaeval.citation.data_model import Answer, Entails, NliPair
+from metaeval.citation.marks_and_sentences import Leading
 from metaeval.citation.measures import AnswerShare, Statistic, citation_shares, filled, harmonic, macro
 
 TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
@@ -27,7 +28,8 @@ _OPEN = "ok"
 class StatedAnswers:
     """Answers with the statements of each. name: alce or aliice. fields: those of the results' signatures.
 
-    statistics: measures that need no verdict, by name.
+    statistics: measures that need no verdict, by name. opened: the number of answers with a mark that opens a
+    sentence, by what becomes of it, where the profile decides that by the answer.
     """
 
     name: str
@@ -36,6 +38,7 @@ class StatedAnswers:
     profile: Profile
     fields: Mapping[str, str]
     statistics: Mapping[str, Statistic]
+    opened: Mapping[Leading, int] = field(default_factory=dict)
 
     def judge(self, entails: Entails, soft: bool = False) -> tuple[list[CitationLine], list[CitationLine]]:
         """Return (the citation table, the lines that hold recall and precision), which are the same.

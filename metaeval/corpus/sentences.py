@@ -21,19 +21,39 @@ stay. MEMERAG's own sentences, on which pysbd leads, were cut with it, and tell 
 the English texts of ExpertQA, Factcheck-GPT, QASem, ScholarQABench, TREC RAG and MEMERAG.
 """
 
-# A reference mark: "[2]", "[1, 2]", "[1-3]", "[^4]", "【5】".
-_MARK = r"[\[【]\s*+\^?\d++(?:\s*+[,;–—-]\s*+\^?\d++)*+\s*+[\]】]"
+OPENING, CLOSING, SUPERSCRIPT = r"\[【［〔", r"\]】］〕", "⁰¹²³⁴⁵⁶⁷⁸⁹"
+"""What opens and closes a reference mark, in a class of a pattern, and the digits that are one without a bracket."""
+
+# What tools write before a mark's number: "[doc1]", "[Source: 2]". Of names that begin alike the longest is first.
+_NAMES = """documents? docs? sources? passages? references? refs? citations? cites? contexts? chunks? snippets?
+    articles? results? evidence dokumente? quellen? belege? documentos? fuentes? fontes? fonti 来源 文档 文献 资料 引用
+    出典 文書 資料"""
+MARK_NAME = rf"(?i:{'|'.join(_NAMES.split())})[.:：#\s_-]{{0,3}}+"
+COMMA = r"(?:\s*+(?:[,;，、；]\s*+(?:(?:and|&)\s)?+|[&和及与]|(?<=\s)(?:and|und|et|y|e)(?=\s))\s*+)"
+DASH = r"(?:\s*+(?:[–—‐‑‒−－～〜~至-]|(?<=\s)(?:to|bis|through)(?=\s))\s*+)"
+_NUMBER = rf"(?:{MARK_NAME})?+\^?\d++"
+_NUMBERS = rf"{_NUMBER}(?:(?:{COMMA}|{DASH}){_NUMBER})*+"
+_BRACKET = rf"[{OPENING}]\s*+{_NUMBERS}\s*+[{CLOSING}]"
+_TAGGED = r"<(?:sup|cite|ref)(?:\s[^<>]{0,200}+)?+>"
+MARK = (
+    rf"(?:{_BRACKET}|{_TAGGED}\s*+(?:{_NUMBERS}|(?:{_BRACKET}[\s,]*+)++)\s*+</(?:sup|cite|ref)>"
+    rf"|[{SUPERSCRIPT}]++(?:[ ,，、˒⸴]{{0,2}}+[⁻–-]?+[{SUPERSCRIPT}]++)*+)"
+)
+"""A reference mark: "[2]", "[1, 2]", "[1 and 2]", "[1-3]", "[^4]", "[doc5]", "【6】", "［7］", "<sup>8</sup>", "⁹"."""
+
+# How a mark opens: the digit behind it, not its name or tag, opens the next sentence.
+_OPENED = rf"(?:{_TAGGED}\s*+[{OPENING}]?+|[{OPENING}])\s*+(?:{MARK_NAME})?+\^?"
 
 # Where a sentence may end: closing punctuation, any closing quotes, brackets or reference marks, then white space and,
 # behind opening quotes, brackets or list marks, the character that opens the next. The full stops of other scripts
 # (CJK, Devanagari, Arabic) need none, and keep the marks that follow. A line break always ends one. Possessive
 # quantifiers keep the search linear on runs of dots or spaces.
 _BOUNDARY = re.compile(
-    rf"""(?<![.!?…])(?P<end>[.!?…]++["'”’»)\]“«]*+(?:[ \xa0\u202f]»(?=\s))?+(?:{_MARK})*+)
+    rf"""(?<![.!?…])(?P<end>[.!?…]++["'”’»)\]“«]*+(?:[ \xa0\u202f]»(?=\s))?+(?:{MARK})*+)
         (?P<space>[^\S\n\r\u2028\u2029]++)
-        (?=(?:[\[【]\^?(?=\d)|["'“‘«„»¿¡(\[\#*•·–—-])*+[^\S\n\r\u2028\u2029]*+(?P<next>[^\W_]))
+        (?=(?:{_OPENED}(?=\d)|["'“‘«„»¿¡(\[\#*•·–—-])*+[^\S\n\r\u2028\u2029]*+(?P<next>[^\W_]))
         |(?:[。！？｡।॥۔؟]++|(?<=[\u0900-\u0963])[ ]?\|\|?+)(?:["'](?![\u0900-\u0963])|[”’»)\]」』）》])*+
-        (?:[^\S\n\r\u2028\u2029]*+{_MARK})*+
+        (?:[^\S\n\r\u2028\u2029]*+{MARK})*+
         |(?P<line>[\n\r\u2028\u2029])""",
     re.VERBOSE,
 )

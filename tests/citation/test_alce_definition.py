@@ -213,7 +213,7 @@ def test_a_passage_without_a_title_is_its_text_or_stands_under_an_empty_title():
 
 
 def test_choices_stand_behind_the_name_of_their_profile():
-    assert find_profile(PROFILES, "paper", "keep") == PAPER
+    assert find_profile(PROFILES, "paper", "auto") == PAPER
     assert find_profile(PROFILES, "aliice", "move all", "fails").name == "aliice|leading=move all|uncited=fails"
     with pytest.raises(UserError, match="Did you mean 'paper'"):
         find_profile(PROFILES, "papr")

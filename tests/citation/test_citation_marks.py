@@ -1,5 +1,7 @@
 """Marks: which are read under which styles, where they stand, what is lost and what is only unparsable."""
 
+import time
+
 import pytest
 
 from metaeval.citation import marks_and_sentences
@@ -12,6 +14,7 @@ from metaeval.citation.marks_and_sentences import (
     unread,
     whole,
 )
+from metaeval.corpus.sentences import split_sentences
 
 # Text, and the numbers read with every style on (None: unparsable).
 CASES = {
@@ -44,6 +47,21 @@ CASES = {
     "empty": ("A [].", []),
     "a trailing comma": ("A [1,].", [None]),
     "no text": ("", []),
+    "superscript digits": ("A 1936¹. B tall². C ¹² ³.", [1, 2, 12, 3]),
+    "lists of superscript digits": ("A dam¹,² b dam³⁻⁵.", [1, 2, 3, 4, 5]),
+    "superscript digits behind a stop": ("A.¹ B 45%² C (in Nevada)³ 年⁴", [1, 2, 3, 4]),
+    "powers and units": ("10² m² km³ x² E=mc² m³/s R² s⁻¹ 10⁻³ (x+1)² Ca²⁺ ¹⁴C a² + b² 5 м² 12² CO² σ² 2ⁿ 1ª", []),
+    "powers in tags": ("x<sup>2</sup> 10<sup>-3</sup> 1<sup>st</sup> km<sup>2</sup> <sup>14</sup>C", []),
+    "powers or marks": ("221² EU² 100 metres² (1936)² 10¹ dam<sup>a1</sup>", [None] * 6),
+    "other brackets": ("A ［1］ 〔2〕 [３] 国发〔2015〕12号", [1, 2, 3, None]),
+    "other commas": ("A [1，2] [1、2] [1；2]", [1, 2] * 3),
+    "words in a list": ("A [1 and 2] [1 & 2] [1, 2, and 3] [1 to 3]", [1, 2, 1, 2, 1, 2, 3, 1, 2, 3]),
+    "tags": (
+        'A<sup>1</sup> <sup>[2]</sup> <sup>3, 4</sup> <sup>[5][6]</sup> <sup id="x">7</sup>',
+        [1, 2, 3, 4, 5, 6, 7],
+    ),
+    "names": ("A [doc1] [Doc 2] [document 3] [Source: 4] [ref 5] [citation:6] [cite: 7, 8]", [1, 2, 3, 4, 5, 6, 7, 8]),
+    "numbers in other lists": ("A [ID:0] 【4:0†source】 【1†source】", [None] * 3),
 }
 
 
@@ -61,6 +79,33 @@ def test_every_bracket_with_a_digit_is_read_or_reported(text, numbers):
 )
 def test_what_the_styles_do_not_read_is_an_unparsable_mark(styles, numbers):
     assert [mark.number for mark in find_marks("A [1] B [1, 2] C [2-3] D [^4] E 【5】", styles)] == numbers
+
+
+@pytest.mark.parametrize(
+    "text", ["superscript digits", "lists of superscript digits", "tags", "names", "words in a list"]
+)
+def test_what_is_read_leaves_the_text(text):
+    left = whole(CASES[text][0]).without_marks().text
+    assert not any(character.isdigit() for character in left.replace("1936", "").replace("45%", ""))
+    assert find_marks(left) == []
+
+
+@pytest.mark.parametrize(
+    "piece", ["[", "<", "¹ ", "[1,", "<sup>", "¹=", "[doc ", "<sup>[1]", ".¹ ", "。 ¹", ". <sup [", "[1 and "]
+)
+def test_long_runs_of_pieces_of_marks_take_linear_time(piece):
+    text = piece * (200_000 // len(piece))
+    start = time.perf_counter()
+    find_marks(text)
+    split_sentences(text)
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.parametrize("mark", ["¹", "¹,²", "［1］", "<sup>1</sup>", "[doc1]", "[1 and 2]", "<sup>[1]</sup>"])
+def test_sentences_keep_the_marks_behind_their_stop(mark):
+    assert split_sentences(f"It opened in 1936.{mark} The dam") == (f"It opened in 1936.{mark}", "The dam")
+    assert split_sentences(f"It opened in 1936. {mark} The dam") == ("It opened in 1936.", f"{mark} The dam")
+    assert split_sentences(f"大坝于1936年开放。{mark}大坝") == (f"大坝于1936年开放。{mark}", "大坝")
 
 
 def test_offsets_are_the_brackets_own():

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_sentence_splitter, move_leading, prepare, split, whole
 from metaeval.corpus.sentences import RULES, SPLITTER, SentenceSplitter
 
@@ -47,7 +48,7 @@ def test_the_splitter_that_ran_is_named(punkt_data):
     ],
 )
 def test_preparation_is_as_named_and_keeps_offsets(text, lines, read):
-    reading = prepare(text, lines)
+    reading = prepare(Answer("a", text, ()), lines)
     assert reading.text == read
     assert "".join(text[offset] for offset in reading.at) == read
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.data_model import Passage
+from metaeval.citation.data_model import UNKNOWN_TEXT, Passage
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import chunks_of, count_words, counter, windows
 from metaeval.errors import UserError
@@ -68,9 +68,9 @@ def test_several_passages_are_one_text_that_says_whose_each_part_is():
     ]
 
 
-def test_a_passage_without_text_is_one_chunk_and_no_passage_is_none():
-    assert chunks_of([(1, Passage("", "Bridge"))]) == [("Title: Bridge\n", 1)]
-    assert chunks_of([(1, Passage("  "))]) == [("", 1)]
+def test_a_passage_without_text_is_one_chunk_that_is_not_judged_and_no_passage_is_none():
+    assert chunks_of([(1, Passage(" ", "Bridge")), (0, BRIDGE)], ScifiOptions(window=99))[1:] == [(UNKNOWN_TEXT, 1)]
+    assert chunks_of([(1, Passage("  "))]) == [(UNKNOWN_TEXT, 1)]
     assert chunks_of([]) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,13 +11,17 @@ from typing import Literal
 from metaeval.citation.citation_table import CitedMark, CitedStatement, MarkState, Profile, find_place
 from metaeval.citation.data_model import Answer, Claim
 from metaeval.citation.marks_and_sentences import (
+    Leading,
     LocatedText,
     added,
     find_marks,
     joined,
+    leading_in,
     move_leading,
+    opens_with_mark,
     prepare,
     split,
+    states,
 )
 from metaeval.citation.measures import means
 from metaeval.citation.stated_answers import StatedAnswers
@@ -36,8 +41,8 @@ class AlceProfile(Profile):
 
     units: of claims: sentences, or list items of a comma-separated answer (QAMPARI), each read behind its question.
     lines: of an answer that are read. at_most: the most marks of a sentence that are read (None: all). repeats: read a
-    number once in a sentence, or each time. wordless: skip a sentence without words, or judge it as an empty claim.
-    split_on: the text that ROUGE-Lsum splits into sentences.
+    number once in a sentence, or each time. wordless: skip a sentence that states nothing (`states`), or judge
+    it as an empty claim. split_on: the text that ROUGE-Lsum splits into sentences.
     """
 
     units: str = "sentences"
@@ -49,11 +54,12 @@ class AlceProfile(Profile):
 
 
 PAPER = AlceProfile()
-"""The definition of the paper (Gao et al. 2023, section 4), with marks read properly."""
+"""The definition of the paper (Gao et al. 2023, section 4), with marks read properly, also behind the full stop."""
 
 RELEASED = AlceProfile(
     name="released",
     styles="unclosed",
+    leading="keep",
     lines="first",
     zero="last passage",
     out_of_range="sentence fails",
@@ -85,16 +91,24 @@ It is another measure than ALCE's: only sentences with citations count, all line
 
 PROFILES: Mapping[str, AlceProfile] = {"paper": PAPER, "released": RELEASED, "aliice": ALIICE}
 
-_WORD = re.compile(r"\w")
 
+def statements(
+    answer: Answer, profile: AlceProfile, splitter: SentenceSplitter = RULES, opened: Counter[Leading] | None = None
+) -> list[CitedStatement]:
+    """Return the statements of one answer, each with all of its marks, in the order of the text.
 
-def statements(answer: Answer, profile: AlceProfile, splitter: SentenceSplitter = RULES) -> list[CitedStatement]:
-    """Return the statements of one answer, each with all of its marks, in the order of the text."""
+    opened: counts answers in which a mark opens a further sentence, by what becomes of it.
+    """
     reading = prepare(answer, profile.lines)
     if profile.units == "list items":
         units = list(_items(reading, answer, profile))
     else:
-        units = move_leading(split(reading, splitter), profile.leading, profile.styles)
+        units = split(reading, splitter)
+        leading = leading_in(reading, profile.leading, profile.styles)
+        if profile.leading == "auto" and opened is not None:
+            opens = [opens_with_mark(unit) for unit in units]
+            opened[leading] += any(opens[1:]) and not opens[0]
+        units = move_leading(units, leading, profile.styles)
     return [_statement(unit, number, answer, profile) for number, unit in enumerate(units, start=1)]
 
 
@@ -121,7 +135,9 @@ def _statement(unit: LocatedText, number: int, answer: Answer, profile: AlceProf
     content = unit if profile.units == "sentences" else unit.part(begin, len(unit.text))
     marks = tuple(citation.mark for citation in cited if citation.state == "judged")
     claim = Claim(text, marks, number, *unit.span())
-    if profile.wordless == "skip" and not _WORD.search(clean(content, answer, profile).text):
+    # An item of a list, such as a year, is one with its question.
+    numbers = profile.units == "list items" or any(citation.mark.number is not None for citation in cited)
+    if profile.wordless == "skip" and not states(clean(content, answer, profile).text, numbers):
         lost = tuple(replace(citation, state="no statement") for citation in cited)
         return CitedStatement(claim, lost, number=None, counts=False, failing=None)
     if profile.uncited == "left out" and not any(citation.state in ("judged", "fails") for citation in cited):
@@ -179,7 +195,8 @@ def read_alce(
     answers: Sequence[Answer], profile: AlceProfile = PAPER, splitter: SentenceSplitter = RULES
 ) -> StatedAnswers:
     """Return the answers with their statements, ready to be judged."""
-    stated = [statements(answer, profile, splitter) for answer in answers]
+    opened: Counter[Leading] = Counter()
+    stated = [statements(answer, profile, splitter, opened) for answer in answers]
     counted = [float(sum(statement.counts for statement in each)) for each in stated]
     fields = {"pipeline": "alce", "profile": profile.name, "units": profile.units, "splitter": splitter.name}
-    return StatedAnswers("alce", answers, stated, profile, fields, {"statements": means(counted, COUNTS)})
+    return StatedAnswers("alce", answers, stated, profile, fields, {"statements": means(counted, COUNTS)}, opened)

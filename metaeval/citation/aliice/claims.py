@@ -16,9 +16,11 @@ from metaeval.citation.marks_and_sentences import (
     LocatedText,
     find_marks,
     joined,
+    leading_in,
     move_leading,
     reading_of,
     split,
+    states,
     whole,
 )
 from metaeval.citation.parsers.dependency_parsers import Parse, Parser
@@ -280,8 +282,15 @@ def read_answers(
     """Return the claims of every answer, in order."""
     split_up: list[list[LocatedText]] = []
     for answer in answers:
-        moved = move_leading(split(in_one_form(answer, profile), splitter), profile.leading, profile.styles)
-        split_up.append([each for each in moved if profile.emptied == "keep" or each.text.strip()])
+        text = in_one_form(answer, profile)
+        moved = move_leading(split(text, splitter), leading_in(text, profile.leading), profile.styles)
+        split_up.append(
+            [
+                each
+                for each in moved
+                if profile.emptied == "keep" or states(MARK.sub("", each.text), has_mark(each.text))
+            ]
+        )
     texts = [[each.text for each in sentences] for sentences in split_up]
     read = iter(read_sentences([text for each in texts for text in each], parser, profile))
     answer_claims = []

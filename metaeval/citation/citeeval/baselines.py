@@ -280,7 +280,7 @@ MODES = ("strict", "relaxed")
 LABEL = QuestionKind("attrscore", "label", ("Attributable", "Contradictory", "Extrapolatory"))
 
 NO_PASSAGE = "No passage"
-"""In place of a label: the citation's passage does not exist or is empty, and its value is 0."""
+"""In place of a label: the citation's passage does not exist, and its value is 0."""
 
 UNREAD = "?"
 """In place of a label: the judge's reply holds none of the three."""
@@ -302,14 +302,17 @@ def attrscore(
     """Return AttrScore of each statement: the mean value of its citations' labels, and 0 without a citation.
 
     Attributable has the value 1, Contradictory 0, Extrapolatory 0 (strict) or 0.5 (relaxed). `UNREAD` is missing, or
-    has the value 1 with otherwise="attributable". None, a label that was never received, is missing with either. A
-    citation without an entry in `labels` cites no passage with a text.
+    has the value 1 with otherwise="attributable". None, a label that was never received, is missing with either, and
+    so is that of a passage without text.
     """
     worth: dict[str | None, float] = {"Attributable": 1.0, "Contradictory": 0.0, NO_PASSAGE: 0.0, None: np.nan}
     other = 1.0 if options.otherwise == "attributable" else np.nan
     labelled: list[list[str | None]] = [
-        [labels.get((number, place, citation), NO_PASSAGE) for citation in range(len(statement.citations))]
-        for number, split in enumerate(splits)
+        [
+            labels.get((number, place, citation), None if 1 <= cited <= len(response.passages) else NO_PASSAGE)
+            for citation, cited in enumerate(statement.citations)
+        ]
+        for number, (response, split) in enumerate(zip(responses, splits, strict=True))
         for place, statement in enumerate(split.statements)
     ]
     every = [label for row in labelled for label in row]

@@ -19,7 +19,7 @@ from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import MarkStyles, brackets
-from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.corpus.sentences import OPENING, SentenceSplitter
 from metaeval.llm.messages import Ask
 
 Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
@@ -190,6 +190,9 @@ def _rewritten(bracket: str, gone: Set[int], come: Sequence[int], styles: MarkSt
     own. A range that loses a number becomes its remaining numbers. first: the number by which the text cites the first
     passage; gone and come are from 1.
     """
+    if bracket[0] not in OPENING:  # raised digits, with or without a tag
+        left = [number for *_, parsed in brackets(bracket, styles, first) for number in parsed if number not in gone]
+        return _marks("[", "]", "", [*left, *come], first)
     opening, body, closing = bracket[0], bracket[1:-1].strip(), bracket[-1]
     items, separator = _SEPARATOR.split(body), _SEPARATOR.search(body)
     caret = "^" if items[0].startswith("^") else ""

@@ -20,7 +20,7 @@ class CiteEvalOptions:
     """What the paper leaves open or the released code decides: the defaults are the profile "paper"."""
 
     styles: Literal["all", "plain"] = "all"
-    """Citation marks that are read: all styles ([1, 2], [1-3], [^1], 【1】), or plain [1] alone."""
+    """Citation marks that are read: all styles ([1, 2], [1-3], [^1], 【1】, ¹), or plain [1] alone."""
     highest: int | None = None
     """Highest number that is read as a citation (none: the number of passages)."""
     no_answer: Literal["lone sentence", "anywhere"] = "lone sentence"

@@ -16,6 +16,7 @@ from metaeval.citation.marks_and_sentences import (
     move_leading,
     reading_of,
     split,
+    states,
 )
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.errors import UserError
@@ -69,7 +70,8 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
     """Return the statements of a response, split into lines and then sentences.
 
     Marks that open a sentence go to the sentence before (see the option `leading`). A block of reasoning that opens the
-    response is left out. A sentence that holds only marks is dropped: its marks go to the sentence before, and are
+    response is left out. A sentence that
+    states nothing is dropped, and one that holds only marks: these go to the sentence before, and are
     unread without one. Raises `UserError` on an empty line with the option stops=true.
     """
     reading = reading_of(answer)
@@ -102,9 +104,11 @@ def _sentences(
             placed += [(sentence, sentence is moved[-1] and line is not cut[-1]) for sentence in moved]
     sentences: list[LocatedText] = []
     for sentence, ends_line in placed:
-        length = len(_clean(sentence, answer, options))
-        numbers = (mark.number for mark in sentence.marks(options.styles, answer.first))
-        short = length < options.merge_below and (ends_line or any(number is not None for number in numbers))
+        text, marks = _clean(sentence, answer, options), sentence.marks(options.styles, answer.first)
+        length = len(text) if options.leading == "released" or states(text, bool(marks)) else 0
+        if not length and not marks:
+            continue
+        short = length < options.merge_below and (ends_line or any(mark.number is not None for mark in marks))
         if sentences and (length == 0 or short):
             sentences[-1] = joined(sentences[-1], added(" "), sentence.stripped())
         else:

@@ -21,6 +21,8 @@ from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.stated_answers import TITLES, StatedAnswers
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.declared import Flag
+from metaeval.display_text import count
+from metaeval.report.table import Note
 from metaeval.setting_types import one_of
 from metaeval.stats.influence import COUNTS, SHARES
 
@@ -91,7 +93,8 @@ class ClaimOptions(shared.ReadsAnswers, shared.JudgedByMetrics):
     )
     premise: PremiseName = "joint"
     leading: Annotated[Leading | None, Flag("HOW")] = Field(
-        default=None, description="Marks that open a sentence: keep, move first, or move all (default: the profile's)."
+        default=None,
+        description="Marks that open a sentence: auto, keep, move first, move all (default: the profile's).",
     )
     uncited: Annotated[Uncited | None, Flag("HOW")] = Field(
         default=None, description="Sentences or claims without a citation: fails, or left out (default: the profile's)."
@@ -121,7 +124,13 @@ def _run(options: AlceOptions, progress: Progress) -> Done:
     splitter = find_sentence_splitter(options.splitter)
     stated = read_alce(answers, replace(profile, units=options.units), splitter)
     name, models = shared.name_of_data(options.files), (options.reader, options.mauve_model)
-    return judge_claims(name, stated, judges, splitter, options.measures, *models).done(options.files)
+    cited = judge_claims(name, stated, judges, splitter, options.measures, *models)
+    moved, kept = (stated.opened.get(leading, 0) for leading in ("move all", "keep"))
+    behind = f"marks behind the full stop belong to the sentence before it, in {count(moved, 'answer')} "
+    notes = [Note("leading", f"{behind}(--set leading=keep keeps them)")] if moved else []
+    some = f"in {count(kept, 'answer')} a mark opens a sentence and others do not, and counts for that sentence "
+    warnings = [f'{some}(--set "leading=move all" gives it to the one before)'] if kept else []
+    return cited.done(options.files, *notes, warnings=warnings)
 
 
 def judge_claims(

@@ -6,6 +6,7 @@ where a record also holds a span's text, the text decides, and a span whose text
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from itertools import accumulate
 
 from metaeval.citation.marks_and_sentences import brackets
 from metaeval.citation.readers.cited_text import CitedSource, CitedSpan, CitedText, Reasons
-from metaeval.corpus.sentences import split_sentences
+from metaeval.corpus.sentences import CLOSING, MARK, OPENING, SUPERSCRIPT, split_sentences
 
 UNITS: Mapping[str, str] = {"code points": "", "bytes": "utf-8", "UTF-16 units": "utf-16-le"}
 """Units of offsets, in the order in which they are tried, with the encoding that counts them."""
@@ -25,6 +26,7 @@ BRACKETS = "brackets"
 NO_SOURCE = "pointing at a source that the record does not list"
 NO_SOURCES = "naming no source"
 
+_ROUND = dict(zip(f"{OPENING}<{CLOSING}>{SUPERSCRIPT}", "((((((" + "))))))" + "*" * 10, strict=True))
 _LONGEST_MARK = 2_000
 _CLOSING = frozenset(".!?…:;,。！？।॥۔؟\"'”’»)*_")
 
@@ -81,9 +83,10 @@ def _is_mark(text: str) -> bool:
     text = text.strip()
     if text[:1] in ("(", "（"):
         text = text[1:].removesuffix("）").removesuffix(")").strip()
-    if text[:1] in ("[", "【"):
-        return text[-1] in "]】" or "](" in text
-    return (text.startswith(("http://", "https://")) and not any(map(str.isspace, text))) or text.startswith("\ue200")
+    if re.match(f"[{OPENING}]", text):
+        return text[-1] in CLOSING or "](" in text
+    address = text.startswith(("http://", "https://")) and not any(map(str.isspace, text))
+    return address or text.startswith("\ue200") or re.fullmatch(MARK, text) is not None
 
 
 def with_marks(cited: CitedText, reasons: Reasons) -> str:
@@ -173,15 +176,17 @@ def _written(
 
 
 def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> str:
-    """Make brackets outside the cuts that would be read as marks round in the returned text; `reasons` counts them."""
+    """Make brackets outside the cuts that would be read as marks round in the returned text; `reasons` counts them.
+
+    Superscript digits that would be read become stars.
+    """
     characters, left = list(text), list(text)
     for start, end in cuts:
         left[start:end] = " " * (end - start)
-    while places := [(start, end) for start, end, _ in brackets("".join(left))]:
+    while places := [(at, end) for at, end, read in brackets("".join(left)) if read or left[at] not in SUPERSCRIPT]:
         # Brackets may enclose brackets; a pass makes the innermost round.
         reasons[BRACKETS] += len(places)
         for start, end in places:
-            characters[start] = left[start] = "("
-            if left[end - 1] in "]】":
-                characters[end - 1] = left[end - 1] = ")"
+            for place in range(start, end) if left[start] in SUPERSCRIPT else (start, end - 1):
+                characters[place] = left[place] = _ROUND.get(left[place], left[place])
     return "".join(characters)

@@ -23,6 +23,7 @@ from metaeval.citation.marks_and_sentences import (
     move_leading,
     reading_of,
     split,
+    states,
     unread,
     whole,
 )
@@ -192,7 +193,7 @@ def read_sentences(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple[
     sentences: list[Sentence] = []
     for reading in moved:
         clean, groups = _cleaned(reading.stripped(), answer.first)
-        if has_letter(clean.text) or (groups and any(character.isalnum() for character in clean.text)):
+        if states(clean.text, bool(groups)):
             sentences.append(Sentence(len(sentences) + 1, clean.text, *reading.span(), groups))
     return tuple(sentences)
 
@@ -207,11 +208,6 @@ def without_marks(text: str) -> str:
     """Return the text without its citation groups, and without the white space before each."""
     clean, _ = _cleaned(whole(text), first=1)
     return clean.text
-
-
-def has_letter(text: str) -> bool:
-    """Return whether a text has a letter, without which it states nothing."""
-    return any(character.isalpha() for character in text)
 
 
 def _cleaned(reading: LocatedText, first: int) -> tuple[LocatedText, tuple[PlacedGroup, ...]]:
@@ -246,12 +242,12 @@ def reference_texts(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple
     claims, text = answer.reference.get("claims"), answer.reference.get("answer")
     if not isinstance(claims, list | tuple) or not all(isinstance(claim, str) for claim in claims):
         claims = ()
-    if facts := tuple(claim for claim in claims if has_letter(claim)):
+    if facts := tuple(claim for claim in claims if states(claim)):
         return facts, True
     sentences: tuple[Sentence, ...] = ()
     if isinstance(text, str):
         sentences = read_sentences(Answer(answer.id, text, (), first=answer.first), splitter)
-    return tuple(sentence.text for sentence in sentences if has_letter(sentence.text)) or None, False
+    return tuple(sentence.text for sentence in sentences if states(sentence.text)) or None, False
 
 
 _WORD = re.compile(rf"\w+(?:[^\w\s]+\w+)*[{marks()}]*")

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from metaeval.citation.citation_table import find_place, premise, verdicts_on
-from metaeval.citation.data_model import Entails, NliPair, Passage, Verdict, answer_cells
+from metaeval.citation.data_model import UNKNOWN_TEXT, Entails, NliPair, Passage, Verdict, answer_cells
 from metaeval.citation.scifi.data_model import (
     DEFAULTS,
     AnswerFacts,
@@ -101,16 +101,16 @@ def chunks_of(
 ) -> list[PremiseChunk]:
     """Return the passages cut as one text into chunks; at least one chunk if there is a passage.
 
-    passages: (index in the answer, passage). count: measures a text. Every chunk opens with the title of
-    its passage, which is not counted; in a chunk of several passages each part does.
+    passages: (index in the answer, passage); one without text is a chunk that is not judged. count: measures a text.
+    Every chunk opens with the title of its passage, which is not counted; in a chunk of several each part does.
     """
     sentences = [
         (place, sentence) for place, (_, passage) in enumerate(passages) for sentence in splitter.split(passage.text)
     ]
-    if not sentences and passages:
-        return [_chunk([(place, "") for place in range(len(passages))], passages)]
     sizes = [count(sentence) for _, sentence in sentences]
-    return [_chunk(sentences[start:end], passages) for start, end in windows(sizes, options.window)]
+    chunks = [_chunk(sentences[start:end], passages) for start, end in windows(sizes, options.window)]
+    blank = sorted({index for index, passage in passages if not passage.text.strip()})
+    return [*chunks, *((UNKNOWN_TEXT, index) for index in blank)]
 
 
 def _chunk(sentences: Sequence[tuple[int, str]], passages: Sequence[tuple[int, Passage]]) -> PremiseChunk:

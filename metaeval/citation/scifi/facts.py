@@ -16,7 +16,7 @@ from pathlib import Path
 
 from metaeval.citation.chat_models import ChatOptions, chat_request
 from metaeval.citation.data_model import Answer
-from metaeval.citation.marks_and_sentences import cited_spans
+from metaeval.citation.marks_and_sentences import cited_spans, states
 from metaeval.citation.parsers.dependency_parsers import Parser
 from metaeval.citation.scifi.data_model import (
     AnswerFacts,
@@ -24,7 +24,6 @@ from metaeval.citation.scifi.data_model import (
     ScifiOptions,
     Segment,
     find_segment,
-    has_letter,
     read_sentences,
     reference_texts,
 )
@@ -51,7 +50,7 @@ def read_with_parser(
         (place, sentence.number): prepared(with_groups(sentence).text)
         for place, answer_sentences in enumerate(sentences)
         for sentence in answer_sentences
-        if len(sentence.groups) > 1 and has_letter(sentence.text)
+        if len(sentence.groups) > 1 and states(sentence.text)
     }
     texts = list(dict.fromkeys(read.text for read, *_ in drafts.values()))
     parses = dict(zip(texts, parser.parse(texts) if texts else [], strict=True))
@@ -68,7 +67,7 @@ def read_with_parser(
             for text, segment, rule in claims:
                 if text.casefold() in seen:
                     problems[DUPLICATE] += 1
-                elif has_letter(text):
+                elif states(text):
                     seen.add(text.casefold())
                     facts.append(Fact(len(facts) + 1, text, sentence.number, segment, rule))
         reference, _ = reference_texts(answer, splitter)
@@ -167,7 +166,7 @@ def _checked(entries: Sequence[object], problems: Counter[str]) -> ReplyFacts:
         fact = " ".join(entry.split()) if isinstance(entry, str) else None
         if fact is None:
             problems["fact out of schema"] += 1
-        elif not has_letter(fact):
+        elif not states(fact):
             problems["fact without a letter"] += 1
         elif cited_spans(fact):
             problems["fact with a citation mark"] += 1
@@ -202,7 +201,7 @@ def _texts(answers: Sequence[Answer], splitter: SentenceSplitter) -> list[str]:
     texts: dict[str, None] = {}
     for answer in answers:
         reference, has_facts = reference_texts(answer, splitter)
-        texts |= dict.fromkeys(each.text for each in read_sentences(answer, splitter) if has_letter(each.text))
+        texts |= dict.fromkeys(each.text for each in read_sentences(answer, splitter) if states(each.text))
         texts |= dict.fromkeys((not has_facts and reference) or ())
     return list(texts)
 
@@ -231,7 +230,7 @@ def read_with_model(
         (sentence.text, fact)
         for answer_sentences in sentences
         for sentence in answer_sentences
-        if has_letter(sentence.text) and len(sentence.groups) > 1
+        if states(sentence.text) and len(sentence.groups) > 1
         for fact in facts_of[sentence.text][0]
     )
     replies = ask([fact_request(second, chat, sentence=text, fact=fact) for text, fact in pairs]) if pairs else ()
@@ -242,7 +241,7 @@ def read_with_model(
         lost: dict[int, str] = {}
         problems: Counter[str] = Counter()
         for sentence in answer_sentences:
-            if not has_letter(sentence.text):
+            if not states(sentence.text):
                 continue
             fact_texts, counted, trouble = facts_of[sentence.text]
             problems += counted
