@@ -32,7 +32,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A piece of an answer's text that is no part of the answer: offsets, and what it is ("list number").
+    """A piece of an answer's text that does not belong to the answer: offsets, and what it is ("list number").
 
     written: the text that is read in its place. Where start and end are equal, the file reader has left it out itself.
     """

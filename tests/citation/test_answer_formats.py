@@ -358,7 +358,7 @@ def test_sources_without_a_text_are_not_judged(tmp_path):
     assert "left out: 1 citation of sources without a text" in items.notes
     result = metaeval.cite.alce([record], nli="overlap", results=tmp_path / "r")
     states = [row["state"] for row in result.rows["citations:overlap"].records]
-    assert states == ["uncited", "judged", "judged", "unjudged"]
+    assert states == ["judged", "judged", "unjudged"]
 
 
 def test_converted_answers_are_the_same_when_they_are_read_again(tmp_path):

@@ -13,8 +13,8 @@ from metaeval.citation.aliice.claims import draft, has_mark, read
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_sentence_splitter, reading_of, split
 from metaeval.citation.parsers.dependency_parsers import find_parser
-from metaeval.citation.pipelines.options import is_cleaned
 from metaeval.citation.readers.answer_files import gather
+from metaeval.citation.readers.clean_up import is_cleaned
 from metaeval.errors import UserError
 from metaeval.files import sha256_file
 from metaeval.report.result import SCHEMA as RESULT

@@ -212,6 +212,7 @@ def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
         For a file that cannot be read, and where no passage has a text to judge citations by.
     """
     from metaeval.citation.readers.answer_files import gather
+    from metaeval.citation.readers.clean_up import is_cleaned
 
     with as_files(options.files, options.format) as (files, form):
         answers = gather(files, form, options.sources, is_cleaned(options.clean, getattr(options, "profile", "")))
@@ -223,11 +224,6 @@ def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
             "passages, or the texts of their sources with --sources FILE."
         )
     return answers
-
-
-def is_cleaned(clean: bool | None, profile: str) -> bool:
-    """Return whether answers are read without what is no part of them. clean: as the user chose (None: not chosen)."""
-    return profile not in ("released", "aliice") if clean is None else clean
 
 
 @contextmanager

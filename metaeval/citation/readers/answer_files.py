@@ -209,7 +209,7 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None, cl
     """Return the answers of a file, in its order, and log what was guessed and what was left out.
 
     form: a name in `FORMATS`, or "auto". sources: file or folder with texts of sources that the file of answers lacks.
-    clean: find what is no part of the answers (`metaeval.citation.readers.clean_up`).
+    clean: find what does not belong to the answers (`metaeval.citation.readers.clean_up`).
 
     Raises `UserError`, with file, item and field, for an empty file, another format, missing passages and duplicate
     ids.

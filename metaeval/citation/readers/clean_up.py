@@ -1,4 +1,4 @@
-"""Find what is no part of an answer in its text: reasoning, code, headings, list numbers, lists of sources, addresses.
+"""Find what does not belong to an answer in its text: reasoning, code, headings, list numbers, lists of sources, addresses.
 
 The text stays as it was read; `metaeval.citation.marks_and_sentences.reading_of` leaves the pieces out. Each step sees
 the text with the pieces of the steps before it blanked.
@@ -43,7 +43,8 @@ _TABLE = re.compile(
 _ROW = re.compile(r"^([ \t]*\|[ \t]?)[^\n]*?([ \t]?\|[ \t]*)$", re.MULTILINE)
 _ITEM = re.compile(
     r"""^[ \t]*(?P<quote>(?:>[ \t]?)*)(?:[-*+•·▪‣◦●○][ \t]+)?+[*_]{0,3}
-        (?:(?P<number>[(（]?(?P<value>\d{1,3})(?:[.)）][*_]{0,3}(?=\s|\Z)|[、．])[ \t]*)|(?P<letter>[(（]?[A-Za-z][)）](?=[ \t])))?""",
+        (?:(?P<number>[(（]?(?P<value>\d{1,3})(?:[.)）][*_]{0,3}(?=\s|\Z)|[、．])[ \t]*)
+        |(?P<letter>[(（]?[A-Za-z][)）](?=[ \t])))?""",
     re.VERBOSE | re.MULTILINE,
 )
 
@@ -72,16 +73,21 @@ _TAGS = re.compile(
 
 def clean_up(answers: Sequence[Answer], name: str) -> list[Answer]:
     """Return the answers with the pieces that are not read, and log one line with their counts. name: of the file."""
-    found = [replace(answer, left_out=(*left_out_of(answer), *answer.left_out)) for answer in answers]
-    kinds = Counter(piece.kind for answer in found for piece in answer.left_out if piece.kind)
+    shortened = [replace(answer, left_out=(*left_out_of(answer), *answer.left_out)) for answer in answers]
+    kinds = Counter(piece.kind for answer in shortened for piece in answer.left_out if piece.kind)
     if kinds:
-        cut = sum(any(piece.kind for piece in answer.left_out) for answer in found)
+        cut = sum(any(piece.kind for piece in answer.left_out) for answer in shortened)
         counted = ", ".join(count(number, kind) for kind, number in kinds.items())
         _log.info("%s: left out of %s: %s.", name, count(cut, "answer"), counted)
-    return found
+    return shortened
 
 
 _log = logging.getLogger("metaeval")
+
+
+def is_cleaned(clean: bool | None, profile: str) -> bool:
+    """Return whether what does not belong to answers is left out. clean: as the user chose (None: not chosen)."""
+    return profile not in ("released", "aliice") if clean is None else clean
 
 
 def left_out_of(answer: Answer) -> tuple[LeftOut, ...]:
@@ -89,14 +95,14 @@ def left_out_of(answer: Answer) -> tuple[LeftOut, ...]:
 
     Where nothing but headings, lists and the like is in the text, only reasoning and code are left out.
     """
-    text, found = answer.text, list[LeftOut]()
+    text, pieces = answer.text, list[LeftOut]()
     known = {plain_url(passage.source): place for place, passage in enumerate(answer.passages) if passage.source}
     for number, step in enumerate((_reasoning, _code, _lists, _lines, _links, _signs)):
-        new = _apart([*found, *step(text, found, known, answer.first)])
+        new = _apart([*pieces, *step(text, pieces, known, answer.first)])
         if number > 1 and not re.search(r"\w", _blanked(answer.text, new)):
             break
-        text, found = _blanked(answer.text, new), new
-    return tuple(found)
+        text, pieces = _blanked(answer.text, new), new
+    return tuple(pieces)
 
 
 def _apart(pieces: Sequence[LeftOut]) -> list[LeftOut]:
@@ -144,9 +150,9 @@ def _code(text: str, *_: object) -> Iterator[LeftOut]:
 
 def _lists(text: str, _: object, known: dict[str, int], first: int) -> Iterator[LeftOut]:
     lists = source_lists(text)
-    yield from (LeftOut(one.start, one.end, KIND) for one in lists)
-    body = _blanked(text, [LeftOut(one.start, one.end, KIND) for one in lists])
-    labels = {source.label for one in lists for source in one.sources if source.label}
+    yield from (LeftOut(listed.start, listed.end, KIND) for listed in lists)
+    body = _blanked(text, [LeftOut(listed.start, listed.end, KIND) for listed in lists])
+    labels = {source.label for listed in lists for source in listed.sources if source.label}
     if labels and not any(mark.number is not None for mark in find_marks(body)):
         for match in _ROUND.finditer(body):
             if match[1] in labels:

@@ -1,4 +1,4 @@
-"""Find the lists of sources in a text by what they hold: entries with an address, a label that the text cites, a heading.
+"""Find the lists of sources in a text by what they hold: entries with an address, a label that is cited, a heading.
 
 A list under a heading such as "References" may stand anywhere; one without a heading only at the end of the text.
 """
@@ -38,9 +38,9 @@ KIND = "source list"
 
 _NAMES = frozenset(
     """references reference bibliography citations citation footnotes footnote endnotes sources_cited works_cited
-    literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben quellenangabe
-    einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
-    riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
+    literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
+    quellenangabe einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia
+    referencies riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
     viitteet przypisy literatura kaynakca referanslar daftar_pustaka referensi tai_lieu_tham_khao библиография
     список_литературы использованные_источники сноски βιβλιογραφια المراجع المصادر והמקורות ביבליוגרפיה संदर्भ सन्दर्भ
     参考文献 参考资料 參考資料 參考文獻 参考来源 參考來源 引用来源 引用來源 资料来源 資料來源 信息来源 数据来源 引用文献
@@ -77,7 +77,8 @@ _LABEL = re.compile(
             (?P<bracket>\d{1,9}(?:[_-]\d{1,9})?)\\?[\]】］](?!\s?[,;]?\s?\[\^?\d{1,9}\])
         | \[\[(?P<nested>\d{1,9})\]\](?=\() | \[\^(?P<word>[^\[\]\s]{1,60})\]:
         | \[(?P<defined>[^\[\]\n]{1,60})\]:(?=\s*<?(?:https?://|www\.))
-        | [(（](?P<round>\d{1,4})[)）] | (?P<number>\d{1,4})(?:[.)](?=[\s\[<*_]|https?:)|[、．）]) | (?P<raised>[¹²³⁰⁴-⁹]{1,4})
+        | [(（](?P<round>\d{1,4})[)）] | (?P<number>\d{1,4})(?:[.)](?=[\s\[<*_]|https?:)|[、．）])
+        | (?P<raised>[¹²³⁰⁴-⁹]{1,4})
     )?(?:</sup>)?[:：]?[*_]{0,3}+[:：.]?""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -87,7 +88,8 @@ _ORNAMENT = re.compile(
 )
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+", re.MULTILINE)
 _PUBLISHED = re.compile(
-    r"""[(（][^()（）\n]{0,30}\b(?:1[5-9]|20)\d\d[a-z]?\b[^()（）\n]{0,30}[)）] | \d\(\d | \[[A-Z]{1,2}(?:/OL)?\] | https?:
+    r"""[(（][^()（）\n]{0,30}\b(?:1[5-9]|20)\d\d[a-z]?\b[^()（）\n]{0,30}[)）] | \d\(\d | \[[A-Z]{1,2}(?:/OL)?\]
+    | https?:
     | \b(?:doi|isbn|issn|arxiv|et\ al|pp?\.|vol\.|eds?\.|accessed|retrieved) | \*[^*\n]{3,200}\*""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -152,7 +154,9 @@ class _Entry:
 def source_lists(text: str) -> list[SourceList]:
     """Return the lists of sources in a text, in order; none where the text holds nothing else."""
     lists = list(_found(text))
-    pieces = zip([0, *(one.end for one in lists)], [*(one.start for one in lists), len(text)], strict=True)
+    pieces = zip(
+        [0, *(listing.end for listing in lists)], [*(listing.start for listing in lists), len(text)], strict=True
+    )
     rest = "\n".join(text[start:end] for start, end in pieces)
     return lists if re.search(r"\w", re.sub(r"(?m)^#.*+", "", rest)) else []
 
