@@ -113,7 +113,8 @@ class CitedText:
         self.spans.append(CitedSpan("mark", start, end, tuple(sources), exact=True))
 
     def leave_out(self, start: int, end: int, kind: str) -> None:
-        """Cut a piece of the text that does not belong to the answer, at offsets in code points. kind: as in `LeftOut`."""
+        """Cut a piece of the text that does not belong to the answer, at offsets in code points. kind: as in
+        `LeftOut`."""
         self.mark(start, end, ())
         self.cut.append(kind)
 

@@ -1,4 +1,4 @@
-"""Find what does not belong to an answer in its text: reasoning, code, headings, list numbers, lists of sources, addresses.
+"""Find what an answer holds beside the answer: reasoning, code, headings, list numbers, lists of sources, links.
 
 The text stays as it was read; `metaeval.citation.marks_and_sentences.reading_of` leaves the pieces out. Each step sees
 the text with the pieces of the steps before it blanked.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from metaeval.citation.data_model import Answer, LeftOut
 from metaeval.citation.marks_and_sentences import find_marks
@@ -97,7 +98,8 @@ def left_out_of(answer: Answer) -> tuple[LeftOut, ...]:
     """
     text, pieces = answer.text, list[LeftOut]()
     known = {plain_url(passage.source): place for place, passage in enumerate(answer.passages) if passage.source}
-    for number, step in enumerate((_reasoning, _code, _lists, _lines, _links, _signs)):
+    steps: tuple[Callable[..., Iterator[LeftOut]], ...] = (_reasoning, _code, _lists, _lines, _links, _signs)
+    for number, step in enumerate(steps):
         new = _apart([*pieces, *step(text, pieces, known, answer.first)])
         if number > 1 and not re.search(r"\w", _blanked(answer.text, new)):
             break
@@ -123,7 +125,7 @@ def _blanked(text: str, pieces: Sequence[LeftOut]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _reasoning(text: str, *_: object) -> Iterator[LeftOut]:
+def _reasoning(text: str, *_: Any) -> Iterator[LeftOut]:
     opened = [match.span() for match in _REASONING.finditer(text)]
     ends = [
         match.end() for match in _UNOPENED.finditer(text) if not any(a <= match.start() < b for a, b in opened[:99])
@@ -135,7 +137,7 @@ def _reasoning(text: str, *_: object) -> Iterator[LeftOut]:
             yield LeftOut(start, end, "reasoning block")
 
 
-def _code(text: str, *_: object) -> Iterator[LeftOut]:
+def _code(text: str, *_: Any) -> Iterator[LeftOut]:
     for start, end in code_blocks(text):
         yield LeftOut(start, end, "code block")
     for code in _INLINE.finditer(text):
@@ -148,7 +150,7 @@ def _code(text: str, *_: object) -> Iterator[LeftOut]:
             yield LeftOut(code.start(1) + start, code.start(1) + end, "bracket in code", written)
 
 
-def _lists(text: str, _: object, known: dict[str, int], first: int) -> Iterator[LeftOut]:
+def _lists(text: str, _: Any, known: dict[str, int], first: int) -> Iterator[LeftOut]:
     lists = source_lists(text)
     yield from (LeftOut(listed.start, listed.end, KIND) for listed in lists)
     body = _blanked(text, [LeftOut(listed.start, listed.end, KIND) for listed in lists])
@@ -159,7 +161,7 @@ def _lists(text: str, _: object, known: dict[str, int], first: int) -> Iterator[
                 yield LeftOut(match.start(), match.end(), "", f" [{match[1]}]")
 
 
-def _lines(text: str, *_: object) -> Iterator[LeftOut]:
+def _lines(text: str, *_: Any) -> Iterator[LeftOut]:
     for match in _HEADING.finditer(text):
         if match["rule"] is not None:
             yield LeftOut(*match.span(), "")
@@ -187,7 +189,7 @@ def _lines(text: str, *_: object) -> Iterator[LeftOut]:
             yield LeftOut(match.start(), end, "list number" if numbered else "")
 
 
-def _links(text: str, _: object, known: dict[str, int], first: int) -> Iterator[LeftOut]:
+def _links(text: str, _: Any, known: dict[str, int], first: int) -> Iterator[LeftOut]:
     def cited(url: str) -> str:
         place = known.get(plain_url(address(url)))
         return "" if place is None else f" [{place + first}]"
@@ -216,7 +218,7 @@ def _links(text: str, _: object, known: dict[str, int], first: int) -> Iterator[
         yield LeftOut(start, end + bool(closes), "web address", cited(url))
 
 
-def _signs(text: str, *_: object) -> Iterator[LeftOut]:
+def _signs(text: str, *_: Any) -> Iterator[LeftOut]:
     for match in _EMPHASIS.finditer(text):
         width = len(match[1] or match[3])
         yield from (LeftOut(place, place + width, "") for place in (match.start(), match.end() - width))

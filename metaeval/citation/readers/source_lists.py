@@ -40,7 +40,8 @@ _NAMES = frozenset(
     """references reference bibliography citations citation footnotes footnote endnotes sources_cited works_cited
     literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
     quellenangabe einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia
-    referencies riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
+    referencies riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer
+    litteraturliste lahteet
     viitteet przypisy literatura kaynakca referanslar daftar_pustaka referensi tai_lieu_tham_khao библиография
     список_литературы использованные_источники сноски βιβλιογραφια المراجع المصادر והמקורות ביבליוגרפיה संदर्भ सन्दर्भ
     参考文献 参考资料 參考資料 參考文獻 参考来源 參考來源 引用来源 引用來源 资料来源 資料來源 信息来源 数据来源 引用文献
@@ -68,6 +69,7 @@ _ADDRESS = re.compile(
 )
 LINK = re.compile(
     r"""(?<!\\)\[((?:[^\[\]\n\\]|\\.|\[[^\[\]\n]{0,99}\]){0,300}+)\]
+       
         \(\s?<?((?:https?://|www\.)(?:[^\s()<>]|\((?:[^\s()<>]|\([^\s()<>]*+\))*+\)){1,2000}+)>?(?:\s++["'(][^\n"]{0,300}+["')])?\s?\)""",
     re.VERBOSE | re.IGNORECASE,
 )
