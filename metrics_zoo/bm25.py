@@ -36,7 +36,6 @@ class BM25(WordMetric):
         summary="BM25 of the statement as a query, over the sources of the job",
         paper="Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond",
         licence="Apache-2.0",
-        version=2,  # Unicode forms of a word are one word; in version 1 they were several
         low=0.0,
         corpus_dependent=True,
     )

@@ -35,10 +35,10 @@ class Overlap(WordMetric):
         summary="share of the statement's content words that stand in the source",
         paper="none: a baseline",
         licence="Apache-2.0",
-        version=2,  # Unicode forms of a word are one word; in version 1 they were several
         **probability() | calibrated(0.63),
     )
     Options = OverlapOptions
+    folds = True
     batched = False
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:

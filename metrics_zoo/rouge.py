@@ -44,7 +44,6 @@ class Rouge(WordMetric):
     Options = RougeOptions
     batched = False
     english: ClassVar[re.Pattern[str]] = re.compile("[a-z0-9]+")
-    folds = False  # rouge-score does not
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without a word (English: a-z, 0-9) is EMPTY, an empty source gives 0."""

@@ -30,12 +30,12 @@ class WordMetric(Metric):
     """A metric that compares words.
 
     english: the pattern by which words are found in lower-cased English text. folds: whether texts that differ in
-    Unicode form alone have the same words (see `languages.fold`).
+    Unicode form alone have the same words (see `languages.fold`), which official code does not see to.
     """
 
     Options = WordOptions
     english: ClassVar[re.Pattern[str]] = ENGLISH
-    folds: ClassVar[bool] = True
+    folds: ClassVar[bool] = False
 
     def __init__(self, options: MetricOptions | None = None) -> None:
         super().__init__(options)
@@ -50,7 +50,8 @@ class WordMetric(Metric):
         """Return the metric's identity, without the option `language` if it is "en": earlier versions had none."""
         identity = super().identity()
         options = {name: value for name, value in identity["options"].items() if (name, value) != ("language", "en")}
-        return {**identity, "options": options}
+        # Scores that were stored before texts were folded are not found; thresholds of that version hold.
+        return {**identity, "options": options, **({"folds": True} if self.folds else {})}
 
     def settled(self, pairs: Collection[TextPair]) -> Mapping[str, Any]:
         """Return {"language": that of a job's texts} if the option is auto, else {}. pairs: (source, statement)."""

@@ -6,7 +6,6 @@ import unicodedata
 import pytest
 
 from metaeval.corpus.languages import fold, unfolded
-from metrics_zoo.bm25 import BM25
 from metrics_zoo.overlap import Overlap
 from metrics_zoo.support_mini import SupportMini
 
@@ -34,7 +33,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("metric", [Overlap, BM25, SupportMini])
+@pytest.mark.parametrize("metric", [Overlap, SupportMini])
 def test_forms_of_a_thousand_pairs_get_the_clean_pairs_scores(metric):
     chosen = random.Random(7)
     clean = [tuple(" ".join(chosen.choices(WORDS, k=size)) for size in (25, 8)) for _ in range(1000)]
@@ -46,7 +45,7 @@ def test_forms_of_a_thousand_pairs_get_the_clean_pairs_scores(metric):
     scores = []
     for pairs in (clean, rewritten):
         made = metric()
-        made.prepare(*pairs_of(clean if metric is BM25 else pairs))
+        made.prepare(*pairs_of(pairs))
         scores.append([answer.score for answer in made.score(*pairs_of(pairs))])
     assert scores[0] == scores[1]
     assert len(set(scores[0])) > 20
@@ -61,12 +60,17 @@ def test_what_means_something_else_stays(text):
     assert fold(text) == text
 
 
-@pytest.mark.parametrize(("metric", "weights"), [(Overlap, {1.0}), (SupportMini, {1.0})])
-def test_explanations_have_the_places_of_the_text_as_written(metric, weights):
+@pytest.mark.parametrize("metric", [Overlap, SupportMini])
+def test_explanations_have_the_places_of_the_text_as_written(metric):
     source, statement = "The \ufeffof\u00adﬁce: Cafe\u0301 ｄａｍ", "Café office, dam"
     made = metric()
     made.prepare([source], [statement])
     found = [span for span in made.explain(source, statement) if span.side == "source"]
     assert {source[span.start : span.end] for span in found} == {"of\u00adﬁce", "Cafe\u0301", "ｄａｍ"}
-    assert {span.weight for span in found} == weights
+    assert {span.weight for span in found} == {1.0}
     assert unfolded("a\u00adﬃ")(1, 4) == (2, 3)
+
+
+def test_scores_stored_before_forms_were_folded_are_not_found():
+    assert Overlap().identity()["folds"] is True
+    assert SupportMini().identity()["version"] == 2
