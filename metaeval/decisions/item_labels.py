@@ -134,12 +134,14 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
 def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) -> ItemLabels:
     roles, cure, notes = mapped(LABELS, mapping), "", list[str]()
     if export := label_export(table, mapping, roles.get("level", ""), items.numbers):
-        table, cure, notes = export.table, export.cure, [export.note]
-        roles |= export.roles
+        table, roles["level"], *notes, cure = export
     if "id" in table.headings and roles.get("id") not in table.headings:
         roles.pop("id", None)  # the mapping is about the items: a sheet that was drawn from them has an id column
     columns = table.find(LABELS, roles, ["level"])
     _check_header(table)
+    for heading in reversed(table.like(LABELS["id"])) if "id" not in roles else ():
+        if not items.numbers.keys().isdisjoint(table.texts(heading).tolist()):
+            columns["id"] = heading  # of several columns of ids, the one with those of the items
     by_number = "id" not in columns and len(table.rows) == len(items.rows)
     ids = (
         [item.id for item in items.rows]
@@ -160,7 +162,7 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
     blank = []
     for row, item_id in zip(table.rows, ids, strict=True):
         if not item_id:
-            raise row.wrong(columns["id"], f"is blank: {cure or 'write the id of the item, or delete the row'}")
+            raise row.wrong(columns["id"], "is blank: " + (cure or "write the item's id, or delete the row"))
         if item_id not in items.numbers:
             raise UserError(
                 f"{row.place(columns['id'])} names item {shown(item_id)}, which is not in {items.name} (an id "

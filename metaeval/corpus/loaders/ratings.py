@@ -109,9 +109,8 @@ def ratings_of(table: UserTable, options: Mapping[str, str] = MappingProxyType({
     """Return the rated set in a table. options: those of the data set. name: of the set, by default the table's."""
     chosen = {name: text for name, text in options.items() if text}
     if export := label_export(table, chosen, chosen.get("gold", "")):
-        table = export.table
-        chosen |= {("gold" if role == "level" else role): heading for role, heading in export.roles.items()}
-        _log.warning("%s: %s.", table.name, export.note)
+        table, chosen["gold"], note, _ = export
+        _log.warning("%s: %s.", table.name, note)
     return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen)
 
 
