@@ -12,12 +12,12 @@ from metaeval.errors import UserError, shown
 WORDS: Mapping[str, SupportLevel] = {
     word: level
     for level, words in {
-        SupportLevel.FULL: "full fully fullysupported supported supports fullsupport completesupport complete entailed "
-        "entailment yes true correct y attributable fullyattributable",
-        SupportLevel.PARTIAL: "partial partially partiallysupported partialsupport partly partlysupported incomplete "
-        "some somesupport partiallyattributable",
-        SupportLevel.NONE: "none no notsupported unsupported nosupport notatall contradicted contradiction "
-        "contradictory refuted refutes irrelevant false wrong incorrect n notattributable unattributable",
+        SupportLevel.FULL: "full fully fullysupported fullysupports supported supports fullsupport completesupport "
+        "complete entailed entailment yes true correct y attributable fullyattributable",
+        SupportLevel.PARTIAL: "partial partially partiallysupported partiallysupports partialsupport partly "
+        "partlysupported partlysupports incomplete some somesupport partiallyattributable",
+        SupportLevel.NONE: "none no notsupported doesnotsupport unsupported nosupport notatall contradicted "
+        "contradiction contradictory refuted refutes irrelevant false wrong incorrect n notattributable unattributable",
     }.items()
     for word in words.split()
 }

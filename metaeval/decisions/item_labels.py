@@ -13,6 +13,7 @@ from unicodedata import category
 import numpy as np
 
 from metaeval.cells import is_missing, number_in
+from metaeval.corpus.label_exports import label_export
 from metaeval.corpus.level_words import NAME_WORDS, WORDS, own_words, plain_word
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, Item
@@ -20,7 +21,7 @@ from metaeval.decisions.label_forms import SUPPORT, LabelQuestion
 from metaeval.display_text import count
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
-from metaeval.headings import LABELS, mapped
+from metaeval.headings import LABELS, TEXTS, mapped
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample
@@ -131,13 +132,27 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
 
 
 def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) -> ItemLabels:
-    roles = mapped(LABELS, mapping)
+    roles, cure, notes = mapped(LABELS, mapping), "", list[str]()
+    if export := label_export(table, mapping, roles.get("level", ""), items.numbers):
+        table, roles["level"], *notes, cure = export
     if "id" in table.headings and roles.get("id") not in table.headings:
         roles.pop("id", None)  # the mapping is about the items: a sheet that was drawn from them has an id column
     columns = table.find(LABELS, roles, ["level"])
     _check_header(table)
-    by_number = "id" not in columns
-    if by_number and len(table.rows) != len(items.rows):
+    for heading in reversed(table.like(LABELS["id"])) if "id" not in roles else ():
+        if not items.numbers.keys().isdisjoint(table.texts(heading).tolist()):
+            columns["id"] = heading  # of several columns of ids, the one with those of the items
+    by_number = "id" not in columns and len(table.rows) == len(items.rows)
+    ids = (
+        [item.id for item in items.rows]
+        if by_number
+        else table.texts(columns["id"]).tolist()
+        if "id" in columns
+        else []
+    )
+    by_texts = not by_number and items.numbers.keys().isdisjoint(ids) and _ids_by_texts(table, items)
+    ids = by_texts or ids
+    if not ids:
         table.find({"id": LABELS["id"]}, {}, ["id"])
     scale = _scale(table, columns["level"], own_words(mapping))
     levels: dict[str, dict[str, tuple[int, Row]]] = {}
@@ -145,14 +160,13 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
     strata: dict[str, str] = {}
     units: set[str] = set()
     blank = []
-    for number, row in enumerate(table.rows):
-        item_id = items.rows[number].id if by_number else row.text(columns["id"])
+    for row, item_id in zip(table.rows, ids, strict=True):
         if not item_id:
-            raise row.wrong(columns["id"], "is blank: write the item's id, or delete the row")
+            raise row.wrong(columns["id"], "is blank: " + (cure or "write the item's id, or delete the row"))
         if item_id not in items.numbers:
             raise UserError(
                 f"{row.place(columns['id'])} names item {shown(item_id)}, which is not in {items.name} (an id "
-                f"there: {shown(items.rows[0].id)}): correct the id, or delete the row."
+                f"there: {shown(items.rows[0].id)}): {cure or 'correct the id, or delete the row'}."
                 f"{did_you_mean(item_id, items.numbers)}"
             )
         if "probability" in columns:
@@ -189,7 +203,7 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
     meant = ", ".join(
         f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda pair: -pair[1])
     )
-    rows = "; items by the order of rows" if by_number else ""
+    rows = "; items by the order of rows" if by_number else "; items by their texts" if by_texts else ""
     return ItemLabels(
         table.name,
         {item_id: tuple(level for level, _ in known.values()) for item_id, known in levels.items()},
@@ -197,8 +211,21 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
         strata,
         next(iter(units), None),  # type: ignore[arg-type]
         tuple(item_id for item_id in dict.fromkeys(blank) if item_id not in levels),
-        (f"labels: {columns_read}{rows}", f"levels: {meant}"),
+        (*notes, f"labels: {columns_read}{rows}", f"levels: {meant}"),
     )
+
+
+def _ids_by_texts(table: UserTable, items: CitationItems) -> list[str]:
+    """Return the id of the item with each row's statement and source; an empty list unless each row has just one."""
+    names = {"statement": (*TEXTS["statement"], "text"), "source": TEXTS["source"]}
+    headings = {side: match[0] for side, usual in names.items() if (match := table.like(usual))}
+    found: dict[tuple[str, ...], str] = {}
+    for item in items.rows if "statement" in headings else ():
+        key = tuple(" ".join(getattr(item, side).split()) for side in headings)
+        found[key] = "" if key in found else item.id
+    keys = zip(*([" ".join(text.split()) for text in table.texts(name)] for name in headings.values()), strict=True)
+    ids = [found.get(key, "") for key in keys]
+    return ids if all(ids) else []
 
 
 def _warn_of_two_levels(name: str, items: CitationItems, levels: Mapping[str, Mapping[str, tuple[int, Row]]]) -> None:

@@ -45,6 +45,7 @@ from metaeval.cells import Cells, Indices, Numbers, each, is_finite, is_missing,
 from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.corpus.dataset import Option, own_file
+from metaeval.corpus.label_exports import label_export, label_tool
 from metaeval.corpus.level_words import EITHER, NAME_WORDS, WORDS, own_words, plain_word
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import RatingColumns, Ratings, ScoreColumn, coded, text_array
@@ -87,6 +88,7 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
         return ratings_of(read_table(path), options, path.stem)
     rows = list(read_rows(path, "write one object with id, group and gold per line"))
     nested = any(isinstance(value, dict | list) for row in rows for value in row.fields.values())
+    nested = nested and not label_tool({name for row in rows for name in row.fields})
     records = [_flat(row) if nested else row.fields for row in rows]
     return ratings_of(table_of(str(path), records, [row.where for row in rows]), options, path.stem)
 
@@ -106,6 +108,9 @@ def _flat(row: DataRow) -> dict[str, Any]:
 def ratings_of(table: UserTable, options: Mapping[str, str] = MappingProxyType({}), name: str = "") -> Ratings:
     """Return the rated set in a table. options: those of the data set. name: of the set, by default the table's."""
     chosen = {name: text for name, text in options.items() if text}
+    if export := label_export(table, chosen, chosen.get("gold", "")):
+        table, chosen["gold"], note, _ = export
+        _log.warning("%s: %s.", table.name, note)
     return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen)
 
 
