@@ -1,4 +1,4 @@
-"""Find the lists of sources in a text by what they hold: entries with an address, a label that the text cites, a heading.
+"""Find the lists of sources in a text by what they hold: addresses, labels that the text cites, headings.
 
 A list under a heading such as "References" may stand anywhere; one without a heading only at the end of the text.
 """
@@ -38,8 +38,8 @@ KIND = "source list"
 
 _NAMES = frozenset(
     """references reference bibliography citations citation footnotes footnote endnotes sources_cited works_cited
-    literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben quellenangabe
-    einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
+    literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
+    quellenangabe einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
     riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
     viitteet przypisy literatura kaynakca referanslar daftar_pustaka referensi tai_lieu_tham_khao библиография
     список_литературы использованные_источники сноски βιβλιογραφια المراجع المصادر והמקורות ביבליוגרפיה संदर्भ सन्दर्भ
@@ -66,18 +66,20 @@ _FILLERS = frozenset(
 _ADDRESS = re.compile(
     r"""(?:https?://|www\.|doi:\s?(?=10\.))[^\s<>"`\[\]{}|\\，。；、！？（）【】「」《》”“]{2,2000}+""", re.IGNORECASE
 )
-LINK = re.compile(
-    r"""(?<!\\)\[((?:[^\[\]\n\\]|\\.|\[[^\[\]\n]{0,99}\]){0,300}+)\]
-        \(\s?<?((?:https?://|www\.)(?:[^\s()<>]|\((?:[^\s()<>]|\([^\s()<>]*+\))*+\)){1,2000}+)>?(?:\s++["'(][^\n"]{0,300}+["')])?\s?\)""",
-    re.VERBOSE | re.IGNORECASE,
-)
+_WORDS = r"(?:[^\[\]\n\\]|\\.|\[[^\[\]\n]{0,99}+\]){0,300}+"
+_URL = r"(?:https?://|www\.)(?:[^\s()<>]|\((?:[^\s()<>]|\([^\s()<>]{0,200}+\)){0,200}+\)){1,2000}+"
+_CLOSE = r""">?(?:\s{1,3}+["'][^\n"']{0,300}+["'])?\s?\)"""
+LINK_PATTERN = rf"(?<!\\)\[{_WORDS}\]\(\s?<?{_URL}{_CLOSE}"
+LINK = re.compile(rf"(?<!\\)\[({_WORDS})\]\(\s?<?({_URL}){_CLOSE}", re.IGNORECASE)
+
 _LABEL = re.compile(
     r"""(?P<indent>[ \t]*+)(?:>[ \t]?)?(?P<bullet>[-*+•·▪–][ \t]++)?+[*_]{0,3}+(?:<sup>)?(?:
         \\?[\[【［](?P<definition>\^)?(?:(?:doc|document|source|ref|citation|passage)[ _-]?)?
             (?P<bracket>\d{1,9}(?:[_-]\d{1,9})?)\\?[\]】］](?!\s?[,;]?\s?\[\^?\d{1,9}\])
         | \[\[(?P<nested>\d{1,9})\]\](?=\() | \[\^(?P<word>[^\[\]\s]{1,60})\]:
         | \[(?P<defined>[^\[\]\n]{1,60})\]:(?=\s*<?(?:https?://|www\.))
-        | [(（](?P<round>\d{1,4})[)）] | (?P<number>\d{1,4})(?:[.)](?=[\s\[<*_]|https?:)|[、．）]) | (?P<raised>[¹²³⁰⁴-⁹]{1,4})
+        | [(（](?P<round>\d{1,4})[)）] | (?P<number>\d{1,4})(?:[.)](?=[\s\[<*_]|https?:)|[、．）])
+        | (?P<raised>[¹²³⁰⁴-⁹]{1,4})
     )?(?:</sup>)?[:：]?[*_]{0,3}+[:：.]?""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -87,7 +89,8 @@ _ORNAMENT = re.compile(
 )
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+", re.MULTILINE)
 _PUBLISHED = re.compile(
-    r"""[(（][^()（）\n]{0,30}\b(?:1[5-9]|20)\d\d[a-z]?\b[^()（）\n]{0,30}[)）] | \d\(\d | \[[A-Z]{1,2}(?:/OL)?\] | https?:
+    r"""[(（][^()（）\n]{0,30}\b(?:1[5-9]|20)\d\d[a-z]?\b[^()（）\n]{0,30}[)）] | \d\(\d | \[[A-Z]{1,2}(?:/OL)?\]
+    | https?:
     | \b(?:doi|isbn|issn|arxiv|et\ al|pp?\.|vol\.|eds?\.|accessed|retrieved) | \*[^*\n]{3,200}\*""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -101,15 +104,29 @@ _LONGEST_HEADING = 80
 
 def address(text: str) -> str:
     """Return an address without the brackets, punctuation and highlighted text behind it."""
+    text = _trimmed(text).split("#:~:text=")[0]
+    text = re.sub(r"^doi:\s?", "https://doi.org/", text, flags=re.IGNORECASE)
+    return f"https://{text}" if text[:4].lower() == "www." else text
+
+
+def _trimmed(text: str) -> str:
     depth = 0
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if depth < 0:
             text = text[:place]
             break
-    text = text.split("#:~:text=")[0].rstrip(".,;:!?*'’»…")
-    text = re.sub(r"^doi:\s?", "https://doi.org/", text, flags=re.IGNORECASE)
-    return f"https://{text}" if text[:4].lower() == "www." else text
+    return text.rstrip(".,;:!?*'’»…")
+
+
+def bare_addresses(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, address) of each address in a text, with the round or pointed brackets around it."""
+    for match in _ADDRESS.finditer(text):
+        url = address(match[0])
+        start, end = match.start(), match.start() + len(_trimmed(match[0]))
+        around = text[start - 1 : start] + text[end : end + 1] if start else ""
+        bracketed = around in ("()", "<>", "（）")
+        yield start - bracketed, end + bracketed, url
 
 
 def code_blocks(text: str) -> list[tuple[int, int]]:
