@@ -150,7 +150,7 @@ EXPECTED = {
     "anthropic": "Café Ø 🎉 opened in 1999 [1][2]. And tolls ended [3].",
     "inspect": "Café Ø 🎉 opened in 1999 [1][2]. Tolls ended in 2004 [2].",
     "gemini": "Café Ø 🎉 opened in 1999 [1]. Tolls ended in 2004 [1][2].",
-    "research": "# Report\n\nCafé Ø 🎉 opened in 1999 [1][2]. Tolls ended in 2004 [3].\n\nMore [4].\n",
+    "research": "# Report\n\nCafé Ø 🎉 opened in 1999 [1][2]. Tolls ended in 2004 [2].\n\nMore [3].\n",
 }
 
 

@@ -404,8 +404,10 @@ def test_a_table_of_statements_is_not_taken_for_a_report(tmp_path):
 def test_bracket_notes_are_warnings_and_the_format_is_told(tmp_path, caplog):
     caplog.set_level(logging.INFO, "metaeval")
     read_answers(written(tmp_path, SHAPES["research"]))
-    levels = {record.levelname: record.message for record in caplog.records}
+    levels = {record.levelname: record.message for record in reversed(caplog.records)}
     assert levels["INFO"].startswith("a.jsonl: read as research: 1 answer, 4 citations")
+    assert any("left out: 1 source list" in record.message for record in caplog.records)
+    levels = {record.levelname: record.message for record in caplog.records}
     assert "cited sources have no text" in levels["WARNING"]
 
 

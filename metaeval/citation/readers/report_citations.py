@@ -6,7 +6,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import CitedText
@@ -46,11 +45,13 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _ROUND = re.compile(
-    r"(?:(?<=\w)|(?<=[.!?。,\"”»%]))[ ]?[(（](\d{1,4}(?:\s?[,;]\s?\d{1,4}){0,20})[)）](?=\s*(?:[.,;:!?。，(（]|$)|\s+[A-Z])",
+    r"(?:(?<=\w)|(?<=[.!?。,\"”»%]))[ ]?[(（](\d{1,4}(?:\s?[,;]\s?\d{1,4}){0,20})[)）]"
+    r"(?=\s{0,99}+(?:[.,;:!?。，(（]|$)|\s{1,99}+[A-Z])",
     re.MULTILINE,
 )
 _BEHIND_STOP = re.compile(
-    r"(?<=[^\W_]|[)\]%\"”’»*])[.!?。][\"”’»*)]{0,3}(\d{1,3}(?:,\s?\d{1,3}){0,20})(?=\s+[^\Wa-z]|\s*$|\s*\n|\s+[\"“(\[*#|])",
+    r"(?<=[^\W_]|[)\]%\"”’»*])[.!?。][\"”’»*)]{0,3}(\d{1,3}(?:,\s?\d{1,3}){0,20})"
+    r"(?=[ \t]{0,99}+(?:\n|$)|[ \t]{1,99}+(?:[^\Wa-z]|[\"“(\[*#|]))",
     re.MULTILINE,
 )
 
@@ -76,15 +77,16 @@ def cite_report(article: str, draft: CitedText) -> None:
     done = 0
     for cited in _citations(body, listed):
         draft.write(body[done : cited.start] + cited.words)
-        start = draft.length if cited.words else draft.write(body[cited.start : cited.end])
-        urls = (plain_url(target.url) for target in cited.targets)
-        targets = [
-            ListedSource(target.label, target.url, titles.get(url, target.title))
-            for target, url in zip(cited.targets, urls, strict=True)
-        ]
-        if targets:
-            draft.mark(start, draft.length, [_place(draft, target) for target in targets])
         done = cited.end
+        if not cited.targets:
+            draft.cut.append("image")
+            continue
+        start = draft.length if cited.words else draft.write(body[cited.start : cited.end])
+        places = []
+        for target in cited.targets:
+            title = titles.get(plain_url(target.url), "") or target.title
+            places.append(_place(draft, ListedSource(target.label, target.url, title)))
+        draft.mark(start, draft.length, places)
     draft.write(body[done:])
 
 

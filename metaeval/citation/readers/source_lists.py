@@ -39,7 +39,7 @@ KIND = "source list"
 _NAMES = frozenset(
     """references reference bibliography citations citation footnotes footnote endnotes sources_cited works_cited
     literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
-    quellenangabe einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
+    einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
     riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
     viitteet przypisy literatura kaynakca referanslar daftar_pustaka referensi tai_lieu_tham_khao библиография
     список_литературы использованные_источники сноски βιβλιογραφια المراجع المصادر והמקורות ביבליוגרפיה संदर्भ सन्दर्भ
