@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import CitedText
@@ -23,7 +24,7 @@ from metaeval.citation.readers.source_texts import plain_url
 
 
 @dataclass(frozen=True, slots=True)
-class _Cited:
+class _Citation:
     """A citation in a text: offsets of all that leaves the text, what it cites, and the words that stay."""
 
     start: int
@@ -62,9 +63,9 @@ def cite_report(article: str, draft: CitedText) -> None:
     lists = source_lists(article)
     listed: dict[str, ListedSource] = {}
     titles: dict[str, str] = {}
-    for one in lists:
+    for block in lists:
         draft.cut.append(KIND)
-        for source in one.sources:
+        for source in block.sources:
             titles.setdefault(plain_url(source.url), source.title)
             if source.label and (source.url or source.title):
                 listed.setdefault(source.label, source)
@@ -72,7 +73,7 @@ def cite_report(article: str, draft: CitedText) -> None:
         _place(draft, source)
     if not listed and len(lists) == 1:
         listed = {str(number): source for number, source in enumerate(lists[0].sources, start=1)}
-    pieces = zip([0, *(one.end for one in lists)], [*(one.start for one in lists), len(article)], strict=True)
+    pieces = zip([0, *(block.end for block in lists)], [*(block.start for block in lists), len(article)], strict=True)
     body = "\n".join(article[start:end] for start, end in pieces if start < end)
     done = 0
     for cited in _citations(body, listed):
@@ -97,35 +98,35 @@ def _place(draft: CitedText, source: ListedSource) -> int | None:
     return draft.source(key, url=source.url, title=source.title)
 
 
-def _citations(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Cited]:
+def _citations(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Citation]:
     """Yield the citations of a text in order, without overlap and outside code."""
     code = sorted([*code_blocks(body), *(match.span() for match in _CODE.finditer(body))])
     links = _outside([*_links(body, listed)], code)
     taken = sorted([*code, *((link.start, link.end) for link in links)])
     marks = _outside([*_marks(body, listed)], taken)
-    bare = [_Cited(start, end, (ListedSource("", url, ""),)) for start, end, url in bare_addresses(body)]
+    bare = [_Citation(start, end, (ListedSource("", url, ""),)) for start, end, url in bare_addresses(body)]
     cited = [*links, *marks, *_outside(bare, taken)]
-    if not any(one.targets for one in marks) and listed and not any(one.words == "" for one in links):
-        taken = sorted([*taken, *((one.start, one.end) for one in cited)])
+    if listed and not marks and all(link.words or not link.targets for link in links):
+        taken = sorted([*taken, *((citation.start, citation.end) for citation in cited)])
         cited += _outside([*_numbers(body, listed, _ROUND)], taken) or _outside(_ascending(body, listed), taken)
     done = 0
-    for one in sorted(cited, key=lambda each: each.start):
-        if one.start >= done:
-            yield one
-            done = one.end
+    for citation in sorted(cited, key=lambda each: each.start):
+        if citation.start >= done:
+            yield citation
+            done = citation.end
 
 
-def _outside(cited: list[_Cited], taken: list[tuple[int, int]]) -> list[_Cited]:
-    ends = [end for _, end in taken]
-    places = ((one, bisect_right(ends, one.start)) for one in cited)
-    return [one for one, place in places if place == len(taken) or taken[place][0] >= one.end]
+def _outside(cited: list[_Citation], taken: list[tuple[int, int]]) -> list[_Citation]:
+    ends = [*accumulate((end for _, end in taken), max)]  # code in backticks may be inside a block
+    places = ((citation, bisect_right(ends, citation.start)) for citation in cited)
+    return [citation for citation, place in places if place == len(taken) or taken[place][0] >= citation.end]
 
 
-def _links(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Cited]:
+def _links(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Citation]:
     for group in _GROUP.finditer(body):
         links = [*LINK.finditer(group["links"])]
         if group["image"]:
-            yield _Cited(group.start(), group.end(), ())
+            yield _Citation(group.start(), group.end(), ())
             continue
         closed = group["open"] + group["close"] in ("()", "（）", "[]")
         # What opens or closes alone belongs to the text around.
@@ -143,19 +144,19 @@ def _links(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Cited]:
             end = last if number == len(links) - 1 else shift + link.end()
             target = ListedSource("", url, "" if is_mark and words.isdecimal() else words)
             kept = "" if is_mark else body[start : shift + link.start()] + link[1] + body[shift + link.end() : end]
-            yield _Cited(start, end, (target,), kept)
+            yield _Citation(start, end, (target,), kept)
 
 
-def _marks(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Cited]:
+def _marks(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Citation]:
     read = []
     for match in _MARK.finditer(body):
         labels = re.split(r"\s?[,;]\s?", match["raised"]) if match["raised"] else [match["dagger"] or match["word"]]
         read.append(match.span())
-        yield _Cited(*match.span(), tuple(_of(label, listed) for label in labels))
+        yield _Citation(*match.span(), tuple(_of(label, listed) for label in labels))
     spans: dict[tuple[int, int], list[ListedSource]] = {}
     for mark in find_marks(body):
         spans.setdefault((mark.start, mark.end), []).append(_of(str(mark.number), listed))
-    plain = [_Cited(start, end, tuple(targets)) for (start, end), targets in spans.items()]
+    plain = [_Citation(start, end, tuple(targets)) for (start, end), targets in spans.items()]
     yield from _outside(plain, read)
 
 
@@ -164,25 +165,25 @@ def _of(label: str, listed: Mapping[str, ListedSource]) -> ListedSource:
     return listed.get(label, ListedSource(label, "", ""))
 
 
-def _numbers(body: str, listed: Collection[str], pattern: re.Pattern[str]) -> Iterator[_Cited]:
+def _numbers(body: str, listed: Collection[str], pattern: re.Pattern[str]) -> Iterator[_Citation]:
     """Yield the marks without square brackets of which the lists hold every number."""
     for match in pattern.finditer(body):
         labels = [str(int(label)) for label in re.split(r"\s?[,;]\s?", match[1])]
         if all(label in listed for label in labels):
             start = match.start(1) - (pattern is _ROUND)
             end = match.end(1) + (pattern is _ROUND)
-            yield _Cited(start, end, tuple(_of(label, listed) for label in labels))  # type: ignore[arg-type]
+            yield _Citation(start, end, tuple(_of(label, listed) for label in labels))  # type: ignore[arg-type]
 
 
-def _ascending(body: str, listed: Mapping[str, ListedSource]) -> list[_Cited]:
+def _ascending(body: str, listed: Mapping[str, ListedSource]) -> list[_Citation]:
     """Return the numbers behind full stops, which count up from the first sources; none where they do not."""
     highest, kept, orderly, seen = 0, [], [], set()
-    for one in _numbers(body, listed, _BEHIND_STOP):
-        labels = [int(target.label) for target in one.targets]
-        if max(labels) > highest + 9 and body[one.start - 2 : one.start - 1].isdecimal():
+    for citation in _numbers(body, listed, _BEHIND_STOP):
+        labels = [int(target.label) for target in citation.targets]
+        if max(labels) > highest + 9 and body[citation.start - 2 : citation.start - 1].isdecimal():
             continue  # a decimal
         orderly += [label > highest for label in labels if label not in seen]
         seen.update(labels)
         highest = max(highest, *labels)
-        kept.append(one)
+        kept.append(citation)
     return kept if 10 * sum(orderly) >= 8 * len(orderly) else []

@@ -169,7 +169,7 @@ class _Entry:
 def source_lists(text: str) -> list[SourceList]:
     """Return the lists of sources in a text, in order; none where the text holds nothing else."""
     lists = list(_found(text))
-    pieces = zip([0, *(one.end for one in lists)], [*(one.start for one in lists), len(text)], strict=True)
+    pieces = zip([0, *(block.end for block in lists)], [*(block.start for block in lists), len(text)], strict=True)
     rest = "\n".join(text[start:end] for start, end in pieces)
     return lists if re.search(r"\w", re.sub(r"(?m)^#.*+", "", rest)) else []
 
