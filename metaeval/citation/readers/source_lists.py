@@ -1,4 +1,4 @@
-"""Find the lists of sources in a text by what they hold: entries with an address, a label that is cited, a heading.
+"""Find the lists of sources in a text by what they hold: addresses, labels that the text cites, headings.
 
 A list under a heading such as "References" may stand anywhere; one without a heading only at the end of the text.
 """
@@ -39,9 +39,8 @@ KIND = "source list"
 _NAMES = frozenset(
     """references reference bibliography citations citation footnotes footnote endnotes sources_cited works_cited
     literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
-    quellenangabe einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia
-    referencies riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer
-    litteraturliste lahteet
+    einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
+    riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
     viitteet przypisy literatura kaynakca referanslar daftar_pustaka referensi tai_lieu_tham_khao библиография
     список_литературы использованные_источники сноски βιβλιογραφια المراجع المصادر והמקורות ביבליוגרפיה संदर्भ सन्दर्भ
     参考文献 参考资料 參考資料 參考文獻 参考来源 參考來源 引用来源 引用來源 资料来源 資料來源 信息来源 数据来源 引用文献
@@ -67,12 +66,12 @@ _FILLERS = frozenset(
 _ADDRESS = re.compile(
     r"""(?:https?://|www\.|doi:\s?(?=10\.))[^\s<>"`\[\]{}|\\，。；、！？（）【】「」《》”“]{2,2000}+""", re.IGNORECASE
 )
-LINK = re.compile(
-    r"""(?<!\\)\[((?:[^\[\]\n\\]|\\.|\[[^\[\]\n]{0,99}\]){0,300}+)\]
+_WORDS = r"(?:[^\[\]\n\\]|\\.|\[[^\[\]\n]{0,99}+\]){0,300}+"
+_URL = r"(?:https?://|www\.)(?:[^\s()<>]|\((?:[^\s()<>]|\([^\s()<>]{0,200}+\)){0,200}+\)){1,2000}+"
+_CLOSE = r""">?(?:\s{1,3}+["'][^\n"']{0,300}+["'])?\s?\)"""
+LINK_PATTERN = rf"(?<!\\)\[{_WORDS}\]\(\s?<?{_URL}{_CLOSE}"
+LINK = re.compile(rf"(?<!\\)\[({_WORDS})\]\(\s?<?({_URL}){_CLOSE}", re.IGNORECASE)
 
-        \(\s?<?((?:https?://|www\.)(?:[^\s()<>]|\((?:[^\s()<>]|\([^\s()<>]*+\))*+\)){1,2000}+)>?(?:\s++["'(][^\n"]{0,300}+["')])?\s?\)""",
-    re.VERBOSE | re.IGNORECASE,
-)
 _LABEL = re.compile(
     r"""(?P<indent>[ \t]*+)(?:>[ \t]?)?(?P<bullet>[-*+•·▪–][ \t]++)?+[*_]{0,3}+(?:<sup>)?(?:
         \\?[\[【［](?P<definition>\^)?(?:(?:doc|document|source|ref|citation|passage)[ _-]?)?
@@ -105,15 +104,29 @@ _LONGEST_HEADING = 80
 
 def address(text: str) -> str:
     """Return an address without the brackets, punctuation and highlighted text behind it."""
+    text = _trimmed(text).split("#:~:text=")[0]
+    text = re.sub(r"^doi:\s?", "https://doi.org/", text, flags=re.IGNORECASE)
+    return f"https://{text}" if text[:4].lower() == "www." else text
+
+
+def _trimmed(text: str) -> str:
     depth = 0
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if depth < 0:
             text = text[:place]
             break
-    text = text.split("#:~:text=")[0].rstrip(".,;:!?*'’»…")
-    text = re.sub(r"^doi:\s?", "https://doi.org/", text, flags=re.IGNORECASE)
-    return f"https://{text}" if text[:4].lower() == "www." else text
+    return text.rstrip(".,;:!?*'’»…")
+
+
+def bare_addresses(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, address) of each address in a text, with the round or pointed brackets around it."""
+    for match in _ADDRESS.finditer(text):
+        url = address(match[0])
+        start, end = match.start(), match.start() + len(_trimmed(match[0]))
+        around = text[start - 1 : start] + text[end : end + 1] if start else ""
+        bracketed = around in ("()", "<>", "（）")
+        yield start - bracketed, end + bracketed, url
 
 
 def code_blocks(text: str) -> list[tuple[int, int]]:
@@ -156,9 +169,7 @@ class _Entry:
 def source_lists(text: str) -> list[SourceList]:
     """Return the lists of sources in a text, in order; none where the text holds nothing else."""
     lists = list(_found(text))
-    pieces = zip(
-        [0, *(listing.end for listing in lists)], [*(listing.start for listing in lists), len(text)], strict=True
-    )
+    pieces = zip([0, *(block.end for block in lists)], [*(block.start for block in lists), len(text)], strict=True)
     rest = "\n".join(text[start:end] for start, end in pieces)
     return lists if re.search(r"\w", re.sub(r"(?m)^#.*+", "", rest)) else []
 

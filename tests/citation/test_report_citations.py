@@ -1,0 +1,82 @@
+"""Citations of reports in Markdown are read in every spelling, and leave the text with their addresses."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+
+from metaeval.citation.readers.cited_text import CitedText
+from metaeval.citation.readers.mark_insertion import with_marks
+from metaeval.citation.readers.report_citations import cite_report
+
+A, B = "https://a.example/x", "https://b.example/y"
+LIST = f"\n\nReferences\n1. {A}\n2. {B}"
+
+
+def read(article):
+    draft = CitedText()
+    cite_report(article, draft)
+    return with_marks(draft, Counter()).strip(), [source.url for source in draft.sources]
+
+
+@pytest.mark.parametrize(
+    "article",
+    [
+        f"It opened [1](<{A}>), closed [2]({B}).",
+        f"It opened [[1]]({A}), closed [\\[2\\]]({B}).",
+        f"It opened<sup>[1]({A})</sup>, closed<sup>[2]({B})</sup>.",
+        f'It opened ([S, 2020]({A})), closed (see [T]({B} "Title")).',
+        f"It opened ({A}), closed <{B}>.",
+        f"It opened {A}, closed {B}.",
+        f"It opened [{A}]({A}), closed [b.example]({B}).",
+        f"It opened <sup>1</sup>, closed <sup>2</sup>.{LIST}",
+        f"It opened (1), closed (2).{LIST}",
+        f"It opened [1], closed 【2†L1-L3】.{LIST}",
+        f"It opened \\[1\\], closed [^2].{LIST}",
+        f"It opened[^1_1], closed[^1_2].\n\n[^1_1]: {A}\n[^1_2]: {B}",
+        f"It opened[^a], closed[^b].\n\n[^a]: {A}\n[^b]: {B}",
+        f"It opened [1], closed [2].\n\nSources:\n- {A}\n- {B}",
+    ],
+)
+def test_every_spelling_gives_the_marks_of_the_plain_one(article):
+    assert read(article) == ("It opened [1], closed [2].", [A, B])
+
+
+@pytest.mark.parametrize("marks", ["[[1]({0}), [2]({1})]", "([1]({0}), [2]({1}))", "[1]({0}) [2]({1})"])
+def test_links_in_a_bracket_are_marks_of_their_own(marks):
+    assert read(f"It opened {marks.format(A, B)}.") == ("It opened [1][2].", [A, B])
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("It opened in 1936.1 It is tall.2", "It opened in 1936 [1]. It is tall [2]."),
+        ("It opened.1, 2 It is 1936.1 metres tall.", "It opened [1][2]. It is 1936.1 metres tall."),
+        ("It is about 1936.1 metres tall.", "It is about 1936.1 metres tall."),
+        ("It opened.1 It cost 3.5", "It opened [1]. It cost 3.5"),
+        ("It opened [1]. It grew to 1936.2 The", "It opened [1]. It grew to 1936.2 The"),
+    ],
+)
+def test_numbers_behind_the_full_stop(body, text):
+    assert read(f"{body}{LIST}") == (text, [A, B])
+
+
+def test_an_address_cited_twice_is_one_source():
+    article = f"It opened ({A}). It closed [the report](http://www.a.example/x/?utm_source=y#:~:text=z)."
+    assert read(article) == ("It opened [1]. It closed the report [1].", [A])
+
+
+def test_marks_in_code_are_no_citations():
+    text, urls = read(f"See:\n```\nx[2] = 1\n```\nIt opened [1]. `y[2]`{LIST}")
+    assert (text.count("[1]"), text.count("[2]"), urls) == (1, 0, [A, B])
+
+
+@pytest.mark.parametrize(
+    "piece", ["[1](", "[[1](https://a.example/(", "<sup>1", "a.1 ", "(1) ", "`", "a (https://", "[^1 ", "[1] ", " "]
+)
+def test_hostile_text_takes_time_in_proportion_to_its_length(piece):
+    started = time.process_time()
+    cite_report(f"It opened [1]. {piece * (300_000 // len(piece))}{LIST}", CitedText())
+    assert time.process_time() - started < 20
