@@ -134,7 +134,6 @@ class SupportModel:
 
     def read_source(self, text: str) -> SourceWords:
         """Return the words of a source, split into sentences and looked up."""
-        text = fold(text)
         # A source without words is one sentence that covers nothing.
         sentences = [lower_words(text[start:end]) for start, end in sentence_places(text)] or [[]]
         numbers = {word: number for number, word in enumerate(dict.fromkeys(w for s in sentences for w in s))}
@@ -157,7 +156,6 @@ class SupportModel:
 
         A statement without words counts as one unknown word.
         """
-        text = fold(text)
         written = WORD.findall(text)
         first: dict[str, tuple[bool, bool]] = {}  # what the first occurrence of a word looks like
         for number, word in enumerate(written):
@@ -295,7 +293,7 @@ def load_model() -> SupportModel:
 def judge(source: str, statement: str) -> Support:
     """Return the support of a statement by a source; a statement without words counts as one unknown word."""
     model = load_model()
-    return model.judge(model.read_source(source), model.read_statement(statement))
+    return model.judge(model.read_source(fold(source)), model.read_statement(fold(statement)))
 
 
 def uncovered_words(source: str, statement: str, below: float = 0.5) -> list[str]:
@@ -339,8 +337,8 @@ class SupportMini(Metric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a statement without words is EMPTY, a source without words covers no word."""
         model = load_model()
-        read_sources = {text: model.read_source(text) for text in dict.fromkeys(sources)}
-        read_statements = {text: model.read_statement(text) for text in dict.fromkeys(statements)}
+        read_sources = {text: model.read_source(fold(text)) for text in dict.fromkeys(sources)}
+        read_statements = {text: model.read_statement(fold(text)) for text in dict.fromkeys(statements)}
         return [
             self._pair(model, read_sources[source], read_statements[statement])
             for source, statement in zip(sources, statements, strict=True)

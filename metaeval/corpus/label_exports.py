@@ -40,14 +40,14 @@ class LabelTool(NamedTuple):
     """A tool's exports. name: the tool's. needs: where the item's id belongs, for messages.
 
     fields: patterns of fields by which a form of its records is known, separated by spaces. answers: yields the answers
-    in a record. own: patterns of fields that are not the task's. suggested: of fields with what no person answered.
+    in a record. fixed: patterns of fields that are not the task's. suggested: of fields with what no person answered.
     """
 
     name: str
     needs: str
     fields: tuple[str, ...]
     answers: Callable[[_Record], _Answers]
-    own: str
+    fixed: str
     suggested: str = ""
 
 
@@ -156,22 +156,22 @@ def label_export(
         return None
     texts, left_out = defaultdict[str, list[str]](list), Counter[str]()
     rows, places = [], []
-    given = [[(str(name), *map(_text, rest)) for name, *rest in each] for each in answers]
-    for name, text, _, state in (answer for each in given for answer in each):
+    people = [[(str(name), *map(_text, rest)) for name, *rest in each] for each in answers]
+    for name, text, _, state in (answer for each in people for answer in each):
         if text and state.casefold() not in _NO_ANSWER:
             texts[name].append(text)
         else:
             left_out[f"{_NO_ANSWER.get(state.casefold(), 'blank')} answer"] += 1
     question = _question(table.name, texts, {**WORDS, **own_words(mapping)}, wanted)
     left_out["other answer"] = sum(map(len, texts.values())) - len(texts[question])
-    named = any(who for each in given for _, _, who, _ in each)
-    for row, each in zip(table.rows, given, strict=True):
+    named = any(who for each in people for _, _, who, _ in each)
+    for row, each in zip(table.rows, people, strict=True):
         for name in (name for pattern in tool.suggested.split() for name in matching(row.cells, pattern)):
             value = row.cells[name]
             several = len(value) if isinstance(value, list | dict) else not is_blank(value)
             left_out[name.replace("-", ".").rpartition(".")[2].removesuffix("s")] += several
-        own = {name for pattern in tool.own.split() for name in matching(row.cells, pattern)}
-        fields = {name: cell for name, cell in row.cells.items() if name not in own}
+        fixed = {name for pattern in tool.fixed.split() for name in matching(row.cells, pattern)}
+        fields = {name: cell for name, cell in row.cells.items() if name not in fixed}
         for inner in (_parsed(row.cells.get(name)) for name in _CONTAINERS):
             fields |= inner if isinstance(inner, dict) else {}
         ids = [*filter(None, (text_of(fields.get(name)) for name in _IDS)), text_of(row.cells.get("id"))]
@@ -181,7 +181,7 @@ def label_export(
             for name, text, who, state in each
             if name == question and text and state.casefold() not in _NO_ANSWER
         ]
-        for text, who in levels or [(None, "")]:
+        for text, who in levels or [("", "")]:
             fields |= {question: text, **({"annotator": who or "unnamed"} if named else {})}
             rows.append({name: cell for name, cell in fields.items() if not isinstance(cell, dict | list)})
             places.append(row.where)
@@ -200,12 +200,12 @@ def _question(name: str, texts: Mapping[str, list[str]], known: Container[str], 
         return plain_word(text) in known
 
     named = [question for question, listed in texts.items() if listed]
-    found = [question for question in named if all(map(is_level, texts[question]))] or named
-    if wanted in named or (len(found) == 1 and not wanted):
-        return wanted or found[0]
-    listed = ", ".join(map(shown, named if wanted else found)) or "none"
+    graded = [question for question in named if all(map(is_level, texts[question]))] or named
+    if wanted in named or (len(graded) == 1 and not wanted):
+        return wanted or graded[0]
+    listed = ", ".join(map(shown, named if wanted else graded)) or "none"
     what = (
-        f"no answers to {shown(wanted)}" if wanted else f"{count(len(found), 'question')} whose answers may be levels"
+        f"no answers to {shown(wanted)}" if wanted else f"{count(len(graded), 'question')} whose answers may be levels"
     )
     raise UserError(f"{name} has {what} (there: {listed}): {name_column('level')}.")
 

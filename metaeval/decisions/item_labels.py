@@ -219,12 +219,12 @@ def _ids_by_texts(table: UserTable, items: CitationItems) -> list[str]:
     """Return the id of the item with each row's statement and source; an empty list unless each row has just one."""
     names = {"statement": (*TEXTS["statement"], "text"), "source": TEXTS["source"]}
     headings = {side: match[0] for side, usual in names.items() if (match := table.like(usual))}
-    found: dict[tuple[str, ...], str] = {}
+    of_texts: dict[tuple[str, ...], str] = {}
     for item in items.rows if "statement" in headings else ():
         key = tuple(" ".join(getattr(item, side).split()) for side in headings)
-        found[key] = "" if key in found else item.id
+        of_texts[key] = "" if key in of_texts else item.id
     keys = zip(*([" ".join(text.split()) for text in table.texts(name)] for name in headings.values()), strict=True)
-    ids = [found.get(key, "") for key in keys]
+    ids = [of_texts.get(key, "") for key in keys]
     return ids if all(ids) else []
 
 

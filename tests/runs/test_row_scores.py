@@ -165,11 +165,12 @@ def test_pairs_of_every_unit_have_names_of_their_own(of_mini):
     assert not names["page"] & names["evidence"]
 
 
-# A separate script's reading of the whole pages (and, for minilm-bertscore, of the best chunk).
+# A separate script's reading of the whole pages (and, for minilm-bertscore, of the best chunk); support-mini on
+# factcheck_gpt and qasem as version 2 reads their Unicode forms, at most .1 away.
 PAGES = {
     "wice": {"overlap": [88.7, 66.2, 81.3], "support-mini": [90.9, 74.2, 79.2]},
-    "factcheck_gpt": {"overlap": [73.2, 67.8, 57.4], "support-mini": [78.8, 70.7, 62.1]},
-    "qasem": {"overlap": [89.9, 71.5, 74.8], "support-mini": [95.2, 76.4, 78.1]},
+    "factcheck_gpt": {"overlap": [73.2, 67.8, 57.4], "support-mini": [78.7, 70.7, 62.0]},
+    "qasem": {"overlap": [89.9, 71.5, 74.8], "support-mini": [95.2, 76.4, 78.2]},
     "expertqa": {"overlap": [61.3, 56.5, 54.1], "support-mini": [61.7, 57.5, 53.3]},
 }
 

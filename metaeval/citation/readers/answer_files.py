@@ -398,7 +398,7 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
     fields = ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
     if least <= 0.5 and hint:
         raise UserError(
-            f"{row.where}: {'; or '.join(near[:3])} (it has {fields}): add this field, or rename another to it, "
+            f"{row.where}: {'; or '.join(near[:2])} (it has {fields}): add this field, or rename another to it, "
             f"or {hint}."
         )
     known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
