@@ -50,7 +50,7 @@ _ITEM = re.compile(
 )
 
 _ADDRESS = r"\((?:[^\s()]|\([^\s()]{0,300}\)){1,2000}+(?:\s[\"'][^\"'\n]{0,200}[\"'])?\)"
-_LINKED = rf"\[\\?\[?\^?(\d{{1,9}})\^?\\?\]?\]{_ADDRESS}"
+_LINKED = rf"\[(?:\\?\[\^?\d{{1,9}}\^?\\?\]|\^?\d{{1,9}}\^?)\]{_ADDRESS}"
 _LINKED_MARKS = re.compile(
     rf"(?:<sup>\s?)?+(?P<open>[\[(（]\s?)?{_LINKED}(?:[\s,;，、]{{0,4}}{_LINKED})*+(?P<close>\s?[\])）])?(?:\s?</sup>)?+"
     r"|(?:<sup>\s?)?+<a\b[^<>\n]{0,2000}>\s?\[?(\d{1,9})\]?\s?</a>(?:\s?</sup>)?+",
@@ -194,14 +194,15 @@ def _links(text: str, _: Any, known: dict[str, int], first: int) -> Iterator[Lef
         place = known.get(plain_url(address(url)))
         return "" if place is None else f" [{place + first}]"
 
-    for match in _IMAGE.finditer(text):
-        yield LeftOut(*match.span(), "image")
+    marks = [LeftOut(*match.span(), "image") for match in _IMAGE.finditer(text)]
     for match in _LINKED_MARKS.finditer(text):
         numbers = "".join(f"[{a or b}]" for a, b in _NUMBER.findall(match[0]))
         start, end = match.span()
         if bool(match["open"]) != bool(match["close"]):
             start, end = (match.end("open"), end) if match["open"] else (start, match.start("close"))
-        yield LeftOut(start, end, "linked mark", numbers)
+        marks.append(LeftOut(start, end, "linked mark", numbers))
+    yield from marks
+    text = _blanked(text, _apart(marks))
     for match in LINK.finditer(text):
         before = len(text[: match.start()].rstrip(" \t("))
         alone = text[before : match.start()].strip() == "(" and text[match.end() : match.end() + 1] == ")"
