@@ -1,0 +1,158 @@
+"""Exports of label tools: the same labels, whatever tool wrote them."""
+
+import json
+from collections import Counter
+from contextlib import suppress
+
+import pytest
+
+from metaeval.corpus.loaders.ratings import read_ratings
+from metaeval.decisions.citation_items import items_of
+from metaeval.decisions.item_labels import labels_of
+from metaeval.errors import UserError
+from metaeval.files import csv_text
+
+TASKS = [
+    {"id": f"c{n}", "statement": f"Dam {n} is tall.", "passage": f"Dam {n} has {n} metres.", "group": f"g{n // 2}"}
+    for n in range(8)
+]
+LEVELS = ["full", "partial", "none", "full", "full", "none", "full", "partial"]
+PAIRS = [*zip(TASKS, LEVELS, strict=True)]
+WORDS = {"full": "Fully supports", "partial": "Partly supported", "none": "Not supported"}
+NUMBERS = {"full": 2, "partial": 1, "none": 0}
+OPTIONS = [{"id": number, "text": text} for number, text in enumerate(WORDS.values())]
+HASHES = {"_input_hash": 5, "_task_hash": 6, "_view_id": "choice", "_timestamp": 1, "_session_id": "ds-ana"}
+
+
+def choice(name, text):
+    return {"from_name": name, "to_name": "text", "type": "choices", "value": {"choices": [text]}}
+
+
+def label_studio(task, level, *more):
+    given = {"completed_by": {"id": 7, "email": "ana"}, "result": [choice("support", level), *more]}
+    dropped = {"completed_by": 8, "was_cancelled": True, "result": [choice("support", "none")]}
+    return {"id": 1, "data": task, "annotations": [given, dropped], "predictions": [{"result": []}], "project": 3}
+
+
+def columns(number, task, level):
+    tool = {"annotator": 7, "annotation_id": 50 + number, "created_at": "x", "updated_at": "x", "lead_time": 2.5}
+    return {**task, "id": number, "level": level, **tool}
+
+
+def argilla(task, responses, **more):
+    texts = {name: task[name] for name in ("statement", "passage")}
+    return {"id": "u-1", "external_id": task["id"], "fields": texts, "metadata": {}, "responses": responses, **more}
+
+
+OTHER = {"user_id": "u2", "status": "discarded", "value": "none"}
+EXPORTS = {
+    "label-studio": [label_studio(task, level) for task, level in PAIRS],
+    "label-studio-columns": [columns(n, task, level) for n, (task, level) in enumerate(PAIRS)],
+    "argilla-columns": [
+        {
+            **{**task, "support.responses": [level, "none"], "support.responses.users": ["u1", "u2"]},
+            **{"support.responses.status": ["submitted", "discarded"], "support.suggestion": "none"},
+        }
+        for task, level in PAIRS
+    ],
+    "argilla-nested": [
+        argilla(task, {"q": [{"user_id": "u1", "value": level}, OTHER]}, suggestions={"q": {"value": "none"}})
+        for task, level in PAIRS
+    ],
+    "argilla-1": [
+        argilla(task, [{"user_id": "u1", "status": "submitted", "values": {"q": {"value": NUMBERS[level]}}}])
+        for task, level in PAIRS
+    ],
+    "argilla-1-columns": [
+        {"external_id": task["id"], "q": [{"user_id": "u1", "value": level}, OTHER], "q-suggestion": "none"}
+        for task, level in PAIRS
+    ],
+    "prodigy": [
+        {"meta": {"id": task["id"]}, "accept": [NUMBERS["full"] - NUMBERS[level]], "answer": "accept", **HASHES}
+        | {"options": OPTIONS}
+        for task, level in PAIRS
+    ],
+    "doccano": [
+        {"id": 90 + n, "item_id": task["id"], "text": "x", "label": [WORDS[level]]}
+        for n, (task, level) in enumerate(PAIRS)
+    ],
+    "doccano-texts": [
+        {"id": 90 + n, "text": task["statement"], "cats": [level]} for n, (task, level) in enumerate(PAIRS)
+    ],
+}
+
+
+def written(path, records):
+    if path.suffix == ".csv":
+        path.write_text(csv_text([list(records[0]), *(list(record.values()) for record in records)]))
+    else:
+        path.write_text(json.dumps(records) if path.suffix == ".json" else "\n".join(map(json.dumps, records)))
+    return path
+
+
+def levels_in(path, **mapping):
+    return labels_of(path, items_of(TASKS), mapping)
+
+
+@pytest.mark.parametrize("ending", [".json", ".jsonl"])
+@pytest.mark.parametrize("tool", EXPORTS)
+def test_an_export_has_the_levels_that_people_chose(tmp_path, tool, ending):
+    path = written(tmp_path / f"export{ending}", EXPORTS[tool][::-1])
+    expected = {task["id"]: (NUMBERS[level],) for task, level in PAIRS}
+    assert levels_in(path).levels == expected
+    ratings = read_ratings(path)
+    assert Counter(ratings.columns.gold.tolist()) == Counter(NUMBERS[level] for level in LEVELS)
+    assert not ratings.scores  # numbers of the tool are no metrics
+
+
+def test_a_csv_of_label_studio_finds_items_by_their_texts(tmp_path):
+    path = written(tmp_path / "export.csv", EXPORTS["label-studio-columns"][:3])
+    assert levels_in(path).levels == {"c0": (2,), "c1": (1,), "c2": (0,)}
+
+
+def test_yes_and_no_of_prodigy(tmp_path):
+    answers = ["accept", "reject", "ignore", "accept"]
+    records = [{"id": f"c{n}", "label": "SUPPORTED", "answer": said, **HASHES} for n, said in enumerate(answers)]
+    labels = levels_in(written(tmp_path / "export.jsonl", records))
+    assert labels.levels == {"c0": (2,), "c1": (0,), "c3": (2,)}
+    assert labels.blank == ("c2",)
+    assert "1 ignored" in labels.notes[0]
+
+
+def test_annotators_are_told_apart(tmp_path):
+    records = [label_studio(task, level) for task, level in PAIRS]
+    for record in records:
+        record["annotations"][1]["was_cancelled"] = False
+    path = written(tmp_path / "export.json", records)
+    assert levels_in(path).levels["c0"] == (2, 0)
+    assert read_ratings(path).columns.votes[0] == {"ana": 2.0, "8": 0.0}
+
+
+def test_of_two_questions_with_levels_one_is_to_be_named(tmp_path):
+    records = [label_studio(task, level, choice("readable", "yes")) for task, level in PAIRS]
+    path = written(tmp_path / "export.json", records)
+    with pytest.raises(UserError, match=r"support.*readable"):
+        levels_in(path)
+    assert levels_in(path, level="support").levels["c2"] == (0,)
+    assert read_ratings(path, {"gold": "support"}).columns.gold.tolist()[:3] == [2, 1, 0]
+    comments = [label_studio(task, level, choice("why", "so")) for task, level in PAIRS]
+    assert levels_in(written(path, comments)).levels["c2"] == (0,)
+
+
+def test_an_unknown_id_says_where_the_tool_should_have_it(tmp_path):
+    records = [{"id": n, "text": f"other {n}", "label": ["full"]} for n in range(3)]
+    with pytest.raises(UserError, match="item_id"):
+        levels_in(written(tmp_path / "export.jsonl", records))
+    with pytest.raises(UserError, match="no column for the level"):
+        levels_in(written(tmp_path / "other.jsonl", [{"id": "c1", "annotated": ["full"]}]))
+
+
+@pytest.mark.parametrize("broken", [None, 7, "x", [1], [[]], {}, {"value": [1]}, [{"result": [3]}], [{"values": []}]])
+@pytest.mark.parametrize("tool", EXPORTS)
+def test_a_broken_record_ends_in_one_sentence_or_is_no_label(tmp_path, tool, broken):
+    ends = ("ations", "responses", "accept", "label", "cats", "q", "level")
+    field = next(name for name in EXPORTS[tool][0] if name.endswith(ends))
+    path = written(tmp_path / "export.jsonl", [{**EXPORTS[tool][0], field: broken}, *EXPORTS[tool][1:]])
+    for read in (levels_in, read_ratings):
+        with suppress(UserError):
+            read(path)
