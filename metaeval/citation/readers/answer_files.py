@@ -395,7 +395,7 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
         if shares[form] == least
     ]
     names = list(map(str, row.fields))
-    fields = ", ".join([*names[:10], *(["..."] if len(names) > 10 else [])]) or "none"
+    fields = ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
     if least <= 0.5 and hint:
         raise UserError(f"{row.where}: {'; or '.join(near[:2])} (it has {fields}): add or rename it, or {hint}.")
     known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
