@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
+from random import Random
 
 import pytest
 
+from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.mark_insertion import with_marks
 from metaeval.citation.readers.report_citations import cite_report
@@ -80,3 +83,41 @@ def test_hostile_text_takes_time_in_proportion_to_its_length(piece):
     started = time.process_time()
     cite_report(f"It opened [1]. {piece * (300_000 // len(piece))}{LIST}", CitedText())
     assert time.process_time() - started < 20
+
+
+def test_a_thousand_reports_cite_as_the_plain_one_whatever_their_list_looks_like():
+    """Labels, entries, headings and spellings of marks are drawn; text and addresses stay those of the plain report."""
+    random = Random(0)
+    labels = ["[{n}]", "[{n}]:", "[^{n}]:", "{n}.", "{n})", "- [{n}]", "**[{n}]**"]
+    entries = [
+        "https://s{n}.example/x",
+        "<https://s{n}.example/x>",
+        "[Title {n}](https://s{n}.example/x)",
+        "Title {n}. {a}",
+    ]
+    marks = [
+        "[{n}]",
+        "[^{n}]",
+        "[{n}]({a})",
+        "[[{n}]]({a})",
+        "[\\[{n}\\]]({a})",
+        "<sup>[{n}]({a})</sup>",
+        "([{n}]({a}))",
+    ]
+    headings = ["## References", "**Sources:**", "Works cited", "Quellen", "参考文献：", "Sources\n-------"]
+    for _ in range(1_000):
+        cited = [random.randint(1, 4) for _ in range(3)]
+        label, entry, mark = map(random.choice, (labels, entries, marks))
+        address = "https://s{n}.example/x"
+        body = " ".join(
+            f"It is fact {word} {mark.format(n=n, a=address.format(n=n))}."
+            for word, n in zip(("one", "two", "three"), cited, strict=True)
+        )
+        ends = random.choice(["", ".", " (accessed 2026)"])
+        listed = [f"{label} {entry}{ends}".format(n=n, a=address.format(n=n)) for n in range(1, 5)]
+        article = f"{body}\n\n{random.choice(headings)}\n\n" + random.choice(["\n", "\n\n"]).join(listed)
+        text, sources = read(article)
+        found = [sources[mark.number - 1] for mark in find_marks(text) if mark.number]
+        assert found == [address.format(n=n) for n in cited], article
+        words = [re.sub(r"\s*\[\d\]", "", line) for line in text.splitlines()]
+        assert words == ["It is fact one. It is fact two. It is fact three."], article
