@@ -28,7 +28,7 @@ from metaeval.citation.readers.answer_files import (
     read_answers,
 )
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns, passages_in
-from metaeval.citation.readers.formats.numbered_contexts import vectara_rows
+from metaeval.citation.readers.formats.vectara import vectara_rows
 from metaeval.citation.stated_answers import TITLES
 from metaeval.citation.support.citation_judging import support_statements
 from metaeval.citation.support.level_readings import FIELD

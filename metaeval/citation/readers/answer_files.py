@@ -20,8 +20,8 @@ from metaeval.citation.readers.clean_up import clean_up
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats import anthropic, deep_research, gemini, openai, trec
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unread_text, unwrapped
-from metaeval.citation.readers.formats.numbered_contexts import VECTARA, vectara_rows
 from metaeval.citation.readers.formats.text_and_documents import AZURE, LAYOUTS
+from metaeval.citation.readers.formats.vectara import VECTARA, vectara_rows
 from metaeval.citation.readers.scifi_samples import read_scifi
 from metaeval.citation.readers.support_level_files import FACT, TREC_SUPPORT
 from metaeval.corpus.data_rows import DataRow, read_rows

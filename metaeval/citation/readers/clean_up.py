@@ -15,8 +15,9 @@ from typing import Any
 
 from metaeval.citation.data_model import Answer, LeftOut
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.source_lists import KIND, LINK, address, code_blocks, source_lists
+from metaeval.citation.readers.source_lists import KIND, code_blocks, source_lists
 from metaeval.citation.readers.source_texts import plain_url
+from metaeval.citation.readers.text_citations import citations_in
 from metaeval.display_text import count
 
 _READ = "\ufffc"
@@ -28,7 +29,9 @@ _REASONING = re.compile(
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 # A template may have written the opening tag; the channels are those of gpt-oss.
-_UNOPENED = re.compile(rf"[<\[◁]/(?:{_THINK})[>\]▷]|<\|channel\|>final<\|message\|>", re.IGNORECASE)
+_UNOPENED = re.compile(
+    rf"[<\[◁]/(?:{_THINK})[>\]▷][ \t]*$|<\|channel\|>final<\|message\|>", re.IGNORECASE | re.MULTILINE
+)
 
 _INLINE = re.compile(r"(?<!`)`([^`\n]{1,500})`(?!`)")
 _HEADING = re.compile(
@@ -49,25 +52,12 @@ _ITEM = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 
-_ADDRESS = r"\((?:[^\s()]|\([^\s()]{0,300}\)){1,2000}+(?:\s[\"'][^\"'\n]{0,200}[\"'])?\)"
-_LINKED = rf"\[(?:\\?\[\^?\d{{1,9}}\^?\\?\]|\^?\d{{1,9}}\^?)\]{_ADDRESS}"
-_LINKED_MARKS = re.compile(
-    rf"(?:<sup>\s?)?+(?P<open>[\[(（]\s?)?{_LINKED}(?:[\s,;，、]{{0,4}}{_LINKED})*+(?P<close>\s?[\])）])?(?:\s?</sup>)?+"
-    r"|(?:<sup>\s?)?+<a\b[^<>\n]{0,2000}>\s?\[?(\d{1,9})\]?\s?</a>(?:\s?</sup>)?+",
-    re.IGNORECASE,
-)
-_NUMBER = re.compile(r"\[\\?\[?\^?(\d{1,9})\^?\\?\]?\]\(|>\s?\[?(\d{1,9})\]?\s?</a>", re.IGNORECASE)
-_IMAGE = re.compile(rf"!\[[^\[\]\n]{{0,300}}\]{_ADDRESS}")
-_BARE = re.compile(
-    r"[ \t]*(?P<open>[(（<]\s?)?+(?P<url>https?://[^\s<>\"，。；、）】」]{2,2000}+)(?P<close>>)?", re.IGNORECASE
-)
-_ROUND = re.compile(r"(?<=\S)[ \t]?[(（](\d{1,3})[)）]")
 _EMPHASIS = re.compile(
     r"(\*\*)(?=[^\s*])([^*\n]{1,1000})(?<=\S)\*\*|(?<![\w*\\])(\*|__)(?=[^\s*_])([^*\n_]{1,500})(?<=\S)\3(?![\w*])"
 )
 _TAGS = re.compile(
     r"<sup>(?=\s?[\[【])|(?<=[\]】])\s?</sup>|</?(?:div|p|center|span|font|u|b|i|em|strong|br|hr|answer|response|output)\b[^<>\n]{0,300}>"
-    r"|<\|(?:channel|message|start|end|return)\|>",
+    r"|\\(?=\[\^?\d)|(?<=\d)\\(?=\])|<\|(?:channel|message|start|end|return)\|>",
     re.IGNORECASE,
 )
 
@@ -97,10 +87,11 @@ def left_out_of(answer: Answer) -> tuple[LeftOut, ...]:
     Where nothing but headings, lists and the like is in the text, only reasoning and code are left out.
     """
     text, pieces = answer.text, list[LeftOut]()
-    known = {plain_url(passage.source): place for place, passage in enumerate(answer.passages) if passage.source}
+    sources = enumerate((passage.source for passage in answer.passages), start=answer.first)
+    known = {plain_url(source): str(number) for number, source in sources if source}
     steps: tuple[Callable[..., Iterator[LeftOut]], ...] = (_reasoning, _code, _lists, _lines, _links, _signs)
     for number, step in enumerate(steps):
-        new = _apart([*pieces, *step(text, pieces, known, answer.first)])
+        new = _apart([*pieces, *step(text, known)])
         if number > 1 and not re.search(r"\w", _blanked(answer.text, new)):
             break
         text, pieces = _blanked(answer.text, new), new
@@ -126,15 +117,10 @@ def _blanked(text: str, pieces: Sequence[LeftOut]) -> str:
 
 
 def _reasoning(text: str, *_: Any) -> Iterator[LeftOut]:
-    opened = [match.span() for match in _REASONING.finditer(text)]
-    ends = [
-        match.end() for match in _UNOPENED.finditer(text) if not any(a <= match.start() < b for a, b in opened[:99])
-    ]
-    if ends:
-        yield LeftOut(0, ends[-1], "reasoning block")
-    for start, end in opened:
-        if start >= (ends or [0])[-1]:
-            yield LeftOut(start, end, "reasoning block")
+    blocks = [LeftOut(*match.span(), "reasoning block") for match in _REASONING.finditer(text)]
+    ends = [match.end() for match in _UNOPENED.finditer(_blanked(text, blocks))]
+    yield from [LeftOut(0, ends[-1], "reasoning block")] if ends else []
+    yield from (block for block in blocks if not ends or block.start >= ends[-1])
 
 
 def _code(text: str, *_: Any) -> Iterator[LeftOut]:
@@ -150,15 +136,16 @@ def _code(text: str, *_: Any) -> Iterator[LeftOut]:
             yield LeftOut(code.start(1) + start, code.start(1) + end, "bracket in code", written)
 
 
-def _lists(text: str, _: Any, known: dict[str, int], first: int) -> Iterator[LeftOut]:
+def _lists(text: str, *_: Any) -> Iterator[LeftOut]:
     lists = source_lists(text)
-    yield from (LeftOut(listed.start, listed.end, KIND) for listed in lists)
-    body = _blanked(text, [LeftOut(listed.start, listed.end, KIND) for listed in lists])
-    labels = {source.label for listed in lists for source in listed.sources if source.label}
-    if labels and not any(mark.number is not None for mark in find_marks(body)):
-        for match in _ROUND.finditer(body):
-            if match[1] in labels:
-                yield LeftOut(match.start(), match.end(), "", f" [{match[1]}]")
+    pieces = [LeftOut(listed.start, listed.end, KIND) for listed in lists]
+    yield from pieces
+    labelled = {source.label: source for listed in lists for source in listed.sources if source.label}
+    for citation in citations_in(_blanked(text, pieces), labelled) if labelled else ():
+        if citation.kind == "number":
+            marks = "".join(f"[{target.label}]" for target in citation.targets)
+            gap = "" if text[citation.start - 1].isspace() else " "
+            yield LeftOut(citation.start, citation.end, "", gap + marks)
 
 
 def _lines(text: str, *_: Any) -> Iterator[LeftOut]:
@@ -189,34 +176,21 @@ def _lines(text: str, *_: Any) -> Iterator[LeftOut]:
             yield LeftOut(match.start(), end, "list number" if numbered else "")
 
 
-def _links(text: str, _: Any, known: dict[str, int], first: int) -> Iterator[LeftOut]:
-    def cited(url: str) -> str:
-        place = known.get(plain_url(address(url)))
-        return "" if place is None else f" [{place + first}]"
-
-    marks = [LeftOut(*match.span(), "image") for match in _IMAGE.finditer(text)]
-    for match in _LINKED_MARKS.finditer(text):
-        numbers = "".join(f"[{a or b}]" for a, b in _NUMBER.findall(match[0]))
-        start, end = match.span()
-        if bool(match["open"]) != bool(match["close"]):
-            start, end = (match.end("open"), end) if match["open"] else (start, match.start("close"))
-        marks.append(LeftOut(start, end, "linked mark", numbers))
-    yield from marks
-    text = _blanked(text, _apart(marks))
-    for match in LINK.finditer(text):
-        before = len(text[: match.start()].rstrip(" \t("))
-        alone = text[before : match.start()].strip() == "(" and text[match.end() : match.end() + 1] == ")"
-        if alone or not re.search(r"\w", match[1]) or "://" in match[1]:
-            yield LeftOut(before if alone else match.start(), match.end() + alone, "link", cited(match[2]))
+def _links(text: str, known: dict[str, str]) -> Iterator[LeftOut]:
+    for citation in citations_in(text, {}):
+        if citation.kind == "mark":
+            continue
+        start, end = citation.start, citation.end
+        numbers = [target.label or known.get(plain_url(target.url), "") for target in citation.targets]
+        marks = "".join(f"[{number}]" for number in numbers if number)
+        if citation.words and (at := text.find(citation.words, start, end)) >= 0:
+            yield LeftOut(start, at, "")
+            start = at + len(citation.words)
         else:
-            yield LeftOut(match.start(), match.start(1), "")
-            yield LeftOut(match.end(1), match.end(), "link", cited(match[2]))
-    for match in _BARE.finditer(text):
-        url = address(match["url"])
-        end = match.start("url") + len(url)
-        closes = match["open"] and text[end : end + 1] in (")", "）", ">")
-        start = match.start() if closes or not match["open"] else match.start("url")
-        yield LeftOut(start, end + bool(closes), "web address", cited(url))
+            marks = citation.words + marks
+        while not marks and start and text[start - 1] in " \t":
+            start -= 1
+        yield LeftOut(start, end, citation.kind, marks)
 
 
 def _signs(text: str, *_: Any) -> Iterator[LeftOut]:

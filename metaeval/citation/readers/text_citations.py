@@ -1,4 +1,4 @@
-"""Read the citations of a report in Markdown: links, addresses and marks of its lists of sources, out of its text."""
+"""Find the citations in a text by their form: links, addresses, and marks of its lists of sources, outside code."""
 
 from __future__ import annotations
 
@@ -9,36 +9,41 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.source_lists import (
-    KIND,
     LINK,
     LINK_PATTERN,
     ListedSource,
     address,
     bare_addresses,
     code_blocks,
-    source_lists,
 )
 from metaeval.citation.readers.source_texts import plain_url
 
 
 @dataclass(frozen=True, slots=True)
-class _Citation:
-    """A citation in a text: offsets of all that leaves the text, what it cites, and the words that stay."""
+class TextCitation:
+    """A citation in a text: offsets of all that leaves the text, its form, what it cites, and the words that stay.
+
+    kind: mark, number (without square brackets), linked mark, link, web address, or image, which cites nothing.
+    """
 
     start: int
     end: int
+    kind: str
     targets: tuple[ListedSource, ...]
     words: str = ""
 
 
 _CODE = re.compile(r"(?<!`)(`{1,2}+)(?!`)[^`\n]{1,300}+\1(?!`)")
-_ESCAPED = re.compile(r"\\\[(\^?\d[\d,; -]{0,30})\\\]")
 _GROUP = re.compile(
     rf"(?P<image>!)?(?:<sup>\s?)?(?P<open>[(（\[]?)(?P<cue>(?:see|sources?|via|from|cf\.|quellen?|siehe|来源)[:：]?\s?)?"
     rf"(?P<links>{LINK_PATTERN}(?:\s?[,;，；]?\s?{LINK_PATTERN}){{0,50}}+)(?P<close>[)）\]]?)(?:\s?</sup>)?",
     re.IGNORECASE,
+)
+_ANCHOR = re.compile(
+    r"""(?:<sup>\s?)?+<a\s[^<>\n]{0,200}?href=["']?(?P<url>https?://[^\s"'<>]{1,2000}+)[^<>\n]{0,200}+>
+        \s?\[?(?P<label>\d{1,9})\]?\s?</a>(?:\s?</sup>)?+""",
+    re.VERBOSE | re.IGNORECASE,
 )
 _MARK = re.compile(
     r"[\[【](?P<dagger>\d{1,9})†[^\[\]【】\n]{0,200}[\]】]|\[\^(?P<word>[^\[\]\s]{1,60})\]"
@@ -57,54 +62,19 @@ _BEHIND_STOP = re.compile(
 )
 
 
-def cite_report(article: str, draft: CitedText) -> None:
-    """Write a report to a draft, with its citations as marks and without its lists of sources."""
-    article = _ESCAPED.sub(r"[\1]", article)
-    lists = source_lists(article)
-    listed: dict[str, ListedSource] = {}
-    titles: dict[str, str] = {}
-    for block in lists:
-        draft.cut.append(KIND)
-        for source in block.sources:
-            titles.setdefault(plain_url(source.url), source.title)
-            if source.label and (source.url or source.title):
-                listed.setdefault(source.label, source)
-    for source in listed.values():
-        _place(draft, source)
-    if not listed and len(lists) == 1:
-        listed = {str(number): source for number, source in enumerate(lists[0].sources, start=1)}
-    pieces = zip([0, *(block.end for block in lists)], [*(block.start for block in lists), len(article)], strict=True)
-    body = "\n".join(article[start:end] for start, end in pieces if start < end)
-    done = 0
-    for cited in _citations(body, listed):
-        draft.write(body[done : cited.start] + cited.words)
-        done = cited.end
-        if not cited.targets:
-            draft.cut.append("image")
-            continue
-        start = draft.length if cited.words else draft.write(body[cited.start : cited.end])
-        places = []
-        for target in cited.targets:
-            title = titles.get(plain_url(target.url), "") or target.title
-            places.append(_place(draft, ListedSource(target.label, target.url, title)))
-        draft.mark(start, draft.length, places)
-    draft.write(body[done:])
+def citations_in(body: str, listed: Mapping[str, ListedSource]) -> Iterator[TextCitation]:
+    """Yield the citations of a text in order, without overlap and outside code.
 
-
-def _place(draft: CitedText, source: ListedSource) -> int | None:
-    if not source.url and not source.title:
-        return None
-    key = ("url", plain_url(source.url)) if source.url else ("label", source.label)
-    return draft.source(key, url=source.url, title=source.title)
-
-
-def _citations(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Citation]:
-    """Yield the citations of a text in order, without overlap and outside code."""
+    listed: the sources of its lists by label. Numbers without square brackets are read where there are no other marks.
+    """
     code = sorted([*code_blocks(body), *(match.span() for match in _CODE.finditer(body))])
-    links = _outside([*_links(body, listed)], code)
+    links = _outside([*_links(body)], code)
     taken = sorted([*code, *((link.start, link.end) for link in links)])
     marks = _outside([*_marks(body, listed)], taken)
-    bare = [_Citation(start, end, (ListedSource("", url, ""),)) for start, end, url in bare_addresses(body)]
+    bare = [
+        TextCitation(start, end, "web address", (ListedSource("", url, ""),))
+        for start, end, url in bare_addresses(body)
+    ]
     cited = [*links, *marks, *_outside(bare, taken)]
     if listed and not marks and all(link.words or not link.targets for link in links):
         taken = sorted([*taken, *((citation.start, citation.end) for citation in cited)])
@@ -116,17 +86,20 @@ def _citations(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Citat
             done = citation.end
 
 
-def _outside(cited: list[_Citation], taken: list[tuple[int, int]]) -> list[_Citation]:
+def _outside(cited: list[TextCitation], taken: list[tuple[int, int]]) -> list[TextCitation]:
     ends = [*accumulate((end for _, end in taken), max)]  # code in backticks may be inside a block
     places = ((citation, bisect_right(ends, citation.start)) for citation in cited)
     return [citation for citation, place in places if place == len(taken) or taken[place][0] >= citation.end]
 
 
-def _links(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Citation]:
+def _links(body: str) -> Iterator[TextCitation]:
+    for anchor in _ANCHOR.finditer(body):
+        target = ListedSource(anchor["label"], address(anchor["url"]), "")
+        yield TextCitation(anchor.start(), anchor.end(), "linked mark", (target,))
     for group in _GROUP.finditer(body):
         links = [*LINK.finditer(group["links"])]
         if group["image"]:
-            yield _Citation(group.start(), group.end(), ())
+            yield TextCitation(group.start(), group.end(), "image", ())
             continue
         closed = group["open"] + group["close"] in ("()", "（）", "[]")
         # What opens or closes alone belongs to the text around.
@@ -142,21 +115,22 @@ def _links(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Citation]
             is_mark = is_mark or bool(behind and re.match(r"[ \t]*(?:\n|$)", body[last : last + 50]))
             start = first if number == 0 else shift + links[number - 1].end()
             end = last if number == len(links) - 1 else shift + link.end()
-            target = ListedSource("", url, "" if is_mark and words.isdecimal() else words)
+            label, title = (words, "") if words.isdecimal() else ("", words)
             kept = "" if is_mark else body[start : shift + link.start()] + link[1] + body[shift + link.end() : end]
-            yield _Citation(start, end, (target,), kept)
+            kind = "linked mark" if label else "link"
+            yield TextCitation(start, end, kind, (ListedSource(label, url, title),), kept)
 
 
-def _marks(body: str, listed: Mapping[str, ListedSource]) -> Iterator[_Citation]:
+def _marks(body: str, listed: Mapping[str, ListedSource]) -> Iterator[TextCitation]:
     read = []
     for match in _MARK.finditer(body):
         labels = re.split(r"\s?[,;]\s?", match["raised"]) if match["raised"] else [match["dagger"] or match["word"]]
         read.append(match.span())
-        yield _Citation(*match.span(), tuple(_of(label, listed) for label in labels))
+        yield TextCitation(*match.span(), "mark", tuple(_of(label, listed) for label in labels))
     spans: dict[tuple[int, int], list[ListedSource]] = {}
     for mark in find_marks(body):
         spans.setdefault((mark.start, mark.end), []).append(_of(str(mark.number), listed))
-    plain = [_Citation(start, end, tuple(targets)) for (start, end), targets in spans.items()]
+    plain = [TextCitation(start, end, "mark", tuple(targets)) for (start, end), targets in spans.items()]
     yield from _outside(plain, read)
 
 
@@ -165,17 +139,17 @@ def _of(label: str, listed: Mapping[str, ListedSource]) -> ListedSource:
     return listed.get(label, ListedSource(label, "", ""))
 
 
-def _numbers(body: str, listed: Collection[str], pattern: re.Pattern[str]) -> Iterator[_Citation]:
+def _numbers(body: str, listed: Collection[str], pattern: re.Pattern[str]) -> Iterator[TextCitation]:
     """Yield the marks without square brackets of which the lists hold every number."""
     for match in pattern.finditer(body):
         labels = [str(int(label)) for label in re.split(r"\s?[,;]\s?", match[1])]
         if all(label in listed for label in labels):
             start = match.start(1) - (pattern is _ROUND)
             end = match.end(1) + (pattern is _ROUND)
-            yield _Citation(start, end, tuple(_of(label, listed) for label in labels))  # type: ignore[arg-type]
+            yield TextCitation(start, end, "number", tuple(_of(label, listed) for label in labels))  # type: ignore[arg-type]
 
 
-def _ascending(body: str, listed: Mapping[str, ListedSource]) -> list[_Citation]:
+def _ascending(body: str, listed: Mapping[str, ListedSource]) -> list[TextCitation]:
     """Return the numbers behind full stops, which count up from the first sources; none where they do not."""
     highest, kept, orderly, seen = 0, [], [], set()
     for citation in _numbers(body, listed, _BEHIND_STOP):
