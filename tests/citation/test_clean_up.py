@@ -106,6 +106,7 @@ def test_what_is_left_out_is_counted_and_may_stay(tmp_path, caplog):
     (answer,) = gather([path])
     assert [piece.kind for piece in answer.left_out] == ["reasoning block", "list number"]
     assert "1 reasoning block, 1 list number" in caplog.text
+    assert "1 reasoning block, 1 list number" in str(metaeval.cite.alce(path, nli="overlap")["citation-scores"].footer)
     assert gather([path], clean=False)[0].left_out == ()
     assert claims(answer) == [("It opened.", (1,))]
 

@@ -24,6 +24,7 @@ from metaeval.citation.pipelines import provenance
 from metaeval.citation.pipelines.layout import grid_of, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.readers.clean_up import left_out_text
 from metaeval.config import RunConfig
 from metaeval.corpus.sentences import language_note
 from metaeval.display_text import count
@@ -315,10 +316,11 @@ class CitedTable:
         drawn = self.config.interval
         judged = f"{count(len(self.answers), 'answer')} of {count(len(self.systems), 'system')}, "
         judged += f"{count(data.groups, 'group')}; {', '.join(count(*part) for part in counted)}"
+        language = language_note(answer.text for answer in self.answers)
         shown = {name: value for name, value in self.fields.items() if name != "pipeline"}
         after = (
             self._warning(backends, warnings),
-            Note("data", "; ".join(filter(None, (judged, language_note(answer.text for answer in self.answers))))),
+            Note("data", "; ".join(filter(None, (judged, left_out_text(self.answers), language)))),
             Note("settings", provenance.settings_text(shown)),
             provenance.verdicts(backends, *self.words),
             *notes,

@@ -65,12 +65,17 @@ _TAGS = re.compile(
 def clean_up(answers: Sequence[Answer], name: str) -> list[Answer]:
     """Return the answers with the pieces that are not read, and log one line with their counts. name: of the file."""
     shortened = [replace(answer, left_out=(*left_out_of(answer), *answer.left_out)) for answer in answers]
-    kinds = Counter(piece.kind for answer in shortened for piece in answer.left_out if piece.kind)
-    if kinds:
-        cut = sum(any(piece.kind for piece in answer.left_out) for answer in shortened)
-        counted = ", ".join(count(number, kind) for kind, number in kinds.items())
-        _log.info("%s: left out of %s: %s.", name, count(cut, "answer"), counted)
+    if counted := left_out_text(shortened):
+        _log.info("%s: %s.", name, counted)
     return shortened
+
+
+def left_out_text(answers: Sequence[Answer]) -> str:
+    """Return the counts of what is left out of answers, by kind, but for signs of Markdown; empty without any."""
+    kinds = Counter(piece.kind for answer in answers for piece in answer.left_out if piece.kind)
+    cut = sum(any(piece.kind for piece in answer.left_out) for answer in answers)
+    counted = ", ".join(count(number, kind) for kind, number in kinds.items())
+    return f"left out of {count(cut, 'answer')}: {counted}" if kinds else ""
 
 
 _log = logging.getLogger("metaeval")
