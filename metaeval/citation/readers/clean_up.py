@@ -42,7 +42,9 @@ _HEADING = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _TABLE = re.compile(
-    r"^[^\n|]*+\|[^\n]*+\n(?=[^\n|]*\|)[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*+\|?[ \t]*$", re.MULTILINE
+    r"^[^\n|]*+\|[^\n]*+\n(?=[^\n|]*\|)[ \t]*\|?"
+    r"[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*+\|?[ \t]*$",
+    re.MULTILINE,
 )
 _ROW = re.compile(r"^([ \t]*\|[ \t]?)[^\n]*?([ \t]?\|[ \t]*)$", re.MULTILINE)
 _ITEM = re.compile(
