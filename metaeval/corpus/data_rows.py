@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from metaeval.cells import is_no_number
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import sha256_json
@@ -142,8 +143,10 @@ def finite(row: DataRow, name: str) -> float:
 
 
 def finite_or_none(row: DataRow, name: str) -> float | None:
-    """Return a field's finite number, or None where it is null or ""; an absent field raises `UserError`."""
-    return None if row.fields.get(name, 0) in (None, "") else finite(row, name)
+    """Return a field's finite number, or None where it is null or a text for none: "", "-", "nan"; else `UserError`."""
+    value = row.fields.get(name, 0)
+    missing = isinstance(value, str) and (is_no_number(value) or value.strip() in ("", "-"))
+    return None if value is None or missing else finite(row, name)
 
 
 def content_id(*parts: Any) -> str:

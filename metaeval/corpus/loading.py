@@ -13,6 +13,8 @@ import sys
 import tarfile
 import urllib.error
 import urllib.request
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -138,8 +140,10 @@ def _record_of(path: Path) -> Path:
 
 
 def _record_checksum(path: Path) -> Path:
-    """Write the SHA-256 of a file that was just fetched to PATH.sha256, as sha256sum does; return the file's path."""
-    write_text(_record_of(path), f"{sha256_file(path)}  {path.name}\n")
+    """Write the SHA-256 of a file that was just fetched to PATH.sha256, and to stderr; return the file's path."""
+    line = f"{sha256_file(path)}  {path.name}\n"  # as sha256sum writes it
+    write_text(_record_of(path), line)
+    sys.stderr.write(Shown(f"SHA-256, {count(path.stat().st_size, 'byte')}, recorded at the first download: ") + line)
     return path
 
 
@@ -185,19 +189,20 @@ def _in_cache(dataset: Dataset, file: SourceFile) -> Path:
 
 
 def _extracted(archive: Path, member: str, path: Path) -> Path:
-    """Write `member` of a tar archive to `path`, and return `path`.
+    """Write `member` of a tar or zip archive to `path`, and return `path`.
 
-    Raises `UserError` where `archive` is not a tar archive, or lacks the file.
+    Raises `UserError` where `archive` is neither, or lacks the file.
     """
+    opened = zipfile.ZipFile if zipfile.is_zipfile(archive) else tarfile.open
     try:
-        with tarfile.open(archive) as held, atomic_write(path) as target:
-            content = held.extractfile(member)
+        with opened(archive) as held, atomic_write(path) as target:
+            content = held.open(member) if isinstance(held, zipfile.ZipFile) else held.extractfile(member)
             if content is None:
                 raise KeyError(member)
             shutil.copyfileobj(content, target)
-    except (tarfile.TarError, KeyError, EOFError) as error:
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, NotImplementedError, KeyError, EOFError) as error:
         raise UserError(
-            f"{archive} is not a tar archive with {member}: delete the archive and {archive.name}.sha256 beside it to "
+            f"{archive} is not an archive with {member}: delete the archive and {archive.name}.sha256 beside it to "
             "have it fetched again."
         ) from error
     return path

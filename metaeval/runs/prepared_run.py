@@ -182,7 +182,10 @@ def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
 def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, str]:
     """Return the run's data, name and split; (None, "", "") for another kind. kind: "corpus" or "ratings"."""
     dataset, split, options = find_dataset(config.dataset, config)
-    if kind_of_data(config) != kind:
+    texts = dataset.options.get(dataset.corpus_option)
+    if kind == "corpus" and texts and texts.allowed:  # the texts are in the same file
+        options = {dataset.corpus_option: texts.allowed[-1], **options}
+    if dataset.kind_with({**options, **config.dataset_options}) != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
     published = bool(dataset.files_of(chosen))

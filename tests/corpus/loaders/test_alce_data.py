@@ -100,7 +100,7 @@ def test_another_archive_than_at_first_is_refused(origin):
 def test_an_archive_without_the_file_is_one_sentence(origin, content):
     path, asqa, _ = origin
     path.write_bytes(content)
-    with pytest.raises(UserError, match="is not a tar archive with ALCE-data/asqa_eval_gtr_top100"):
+    with pytest.raises(UserError, match="is not an archive with ALCE-data/asqa_eval_gtr_top100"):
         locate(asqa, "all", None)
 
 

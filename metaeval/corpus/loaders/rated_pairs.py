@@ -1,0 +1,155 @@
+"""Attributed QA and AggreFact: rated pairs of a text and its source, one a row of a CSV file, with published scores.
+
+Both were written to what their repositories document, and not run on the published files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import starmap
+from pathlib import Path
+from typing import Any
+
+from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, content_id, finite_or_none
+from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
+from metaeval.corpus.model import Corpus, Statement, SupportLevel
+from metaeval.corpus.ratings import Rating, Ratings
+from metaeval.parsing import csv_records
+
+_Pair = tuple[Rating, str, Mapping[str, float | None]]
+"""A rating, its source, and its scores by metric. Its id is to be numbered: rows may share it."""
+
+UNRATED, REPEATED = "rows without a human rating", "rows that repeat an earlier one"
+_FULL, _NONE = SupportLevel.FULL, SupportLevel.NONE
+_YES_NO: Mapping[str, SupportLevel | None] = {"Y": _FULL, "N": _NONE, "-": None, "": None}
+_LABELS: Mapping[str, SupportLevel | None] = {"1": _FULL, "0": _NONE, "1.0": _FULL, "0.0": _NONE, "": None}
+
+_AGGREFACT = ("DAE", "QuestEval", "SummaC-ZS", "SummaC-Conv", "QAFactEval")
+_CATEGORIES = {
+    "SOTA": "BART PegasusDynamic T5 Pegasus",
+    "XFORMER": "BertSum BertExtAbs BertExt GPT2 BERTS2S TranS2S",
+    "OLD": "FastAbsRl TConvS2S PtGen PtGenCoverage Summa BottomUp Seq2Seq TextRank missing ImproveAbs NEUSUM "
+    "ClosedBookDecoder RNES BanditSum ROUGESal MultiTask UnifiedExtAbs",
+}
+"""The summarizers of each group of the paper, as in its repository's utils.py."""
+
+
+def _answer(split: str, options: Mapping[str, Any], row: DataRow) -> _Pair | str:
+    """Return the pair of a row of Attributed QA, or why it is left out."""
+    gold = row.choice("human_rating", _YES_NO)
+    if gold is None:
+        return UNRATED
+    system, question, answer = row.identifier("system_name"), row.identifier("question"), row.text("answer")
+    text = f"The answer to the question '{question}' is '{answer}'"
+    fields = {"question": question, "answer": answer, "attribution": row.text("attribution")}
+    rating = Rating(f"{system}:{question}", question, gold, system, text=text, fields=fields)
+    verdict = row.choice("auto_ais", _YES_NO)
+    return rating, row.text("passage"), {"AutoAIS": finite_or_none(row, "nli_score"), "AutoAIS verdict": verdict}
+
+
+def _summary(split: str, options: Mapping[str, Any], row: DataRow) -> _Pair | str:
+    """Return the pair of a row of AggreFact, or why it is left out."""
+    cut = row.choice("cut", {"val": "val", "test": "test"})
+    if split not in ("all", cut):
+        return f"rows of the other cut (split={split})"
+    gold = row.choice("label", _LABELS)
+    if gold is None:
+        return UNRATED
+    origin, source = row.choice("origin", {"cnndm": "cnndm", "xsum": "xsum"}), row.text("doc")
+    article, system = row.text("id") or content_id(source), row.text("model_name") or "missing"
+    category = next((name for name, systems in _CATEGORIES.items() if system in systems.split()), "other")
+    fields = {"dataset": row.identifier("dataset"), "origin": origin, "category": category, "cut": cut}
+    rating_id = f"{fields['dataset']}:{article}:{system}"
+    rating = Rating(rating_id, f"{origin}:{article}", gold, system, text=row.text("summary"), fields=fields)
+    if options["values"] == "label":
+        return rating, source, {metric: row.choice(f"{metric}_label", _LABELS) for metric in _AGGREFACT}
+    return rating, source, {metric: finite_or_none(row, f"{metric}_score") for metric in _AGGREFACT}
+
+
+def _load(
+    name: str,
+    read: Callable[[str, Mapping[str, Any], DataRow], _Pair | str],
+    split: str,
+    paths: Mapping[str, Path],
+    options: Mapping[str, Any],
+) -> Corpus | Ratings:
+    """Return the ratings of a file, or with texts=yes a corpus of its pairs. read: called for each row."""
+    draft, seen = CorpusDraft(f"{name}/{split}"), set[str]()
+    rows: list[Rating] = []
+    scores: dict[str, dict[str, float | None]] = {}
+    for row in starmap(DataRow, csv_records(*paths.values(), FETCH)):
+        pair = read(split, options, row)
+        if not isinstance(pair, str) and (content := content_id(*row.fields.values())) in seen:
+            pair = REPEATED
+        if isinstance(pair, str):
+            draft.drop(pair)
+            continue
+        seen.add(content)
+        rating = replace(pair[0], id=draft.next_id(pair[0].id))
+        for metric, score in pair[2].items():
+            scores.setdefault(metric, {})[rating.id] = score
+        if not options["texts"]:
+            rows.append(rating)
+            continue
+        draft.statement(Statement(rating.id, rating.text, rating.group, rating.system, rating.fields))
+        draft.cite(rating.id, rating.id, draft.document(pair[1]), SupportLevel(int(rating.gold)))
+    return (
+        draft.corpus(scores)
+        if options["texts"]
+        else Ratings(draft.name, rows, scores, dict(draft.dropped), levels=True)
+    )
+
+
+_TEXTS = Option("", "yes: a corpus of texts and their sources, as 'run' reads them, instead of ratings", ("", "yes"))
+_UNTRIED = "Not run on the published file: written to what its repository documents, and tested on made rows. The file "
+_CARD: Mapping[str, Any] = {"kind": "ratings", "corpus_option": "texts"}
+_QUESTIONS = Repository("google-research-datasets/Attributed-QA", "01f114b203ac98e9374471d26dba5e5e07f93409")
+ATTRIBUTED_QA = Dataset(
+    name="attributed_qa",
+    title="Attributed QA: answers of 23 systems with their passages, and AutoAIS's published scores",
+    **_QUESTIONS.card,
+    licence="CC BY 4.0 (data); passages of Wikipedia: CC BY-SA",
+    citation="Bohnet et al.: Attributed Question Answering: Evaluation and Modeling for Attributed Large Language "
+    "Models. 2022, arXiv 2212.08037",
+    schema="attributed-qa-ratings/1",
+    folder="attributed_qa",
+    files={"all": (SourceFile("ratings.csv", _QUESTIONS.file("ratings.zip").url, member="ratings.csv"),)},
+    load=partial(_load, "attributed_qa", _answer),
+    options={"texts": _TEXTS},
+    scores=("AutoAIS", "AutoAIS verdict"),
+    note="Its README counts 83,030 answers to 3,610 questions, 23,000 of them rated by five people (Y or N); rows "
+    "without Y or N are left out and counted. AutoAIS is the entailment score of its model, the verdict is Y above "
+    "0.5. A rating's id is SYSTEM:QUESTION:1 (2 where a row has the same), the group is the question, and the text is "
+    f"the statement that AutoAIS judges. {_UNTRIED}has no pinned checksum: that of the first download is recorded.",
+    **_CARD,
+)
+_SUMMARIES = Repository("Liyan06/AggreFact", "52fffcec4bcfc35fc83f7bf88919532381f331b4", "data")
+AGGREFACT = Dataset(
+    name="aggrefact",
+    title="AggreFact: summaries of nine sets, with the published scores of 5 metrics, two of them SummaC's",
+    **_SUMMARIES.card,
+    licence="the repository states none: fetched from its origin, not to be passed on",
+    citation="Tang, Goyal, Fabbri, Laban, Xu, Yavuz, Kryscinski, Rousseau, Durrett: Understanding Factual Errors in "
+    "Summarization: Errors, Summarizers, Datasets, Error Detectors. ACL 2023, arXiv 2205.12854",
+    schema="aggre-fact-final/1",
+    folder="aggrefact",
+    files=dict.fromkeys(("test", "val", "all"), (_SUMMARIES.file("aggre_fact_final.csv"),)),
+    default_split="test",
+    load=partial(_load, "aggrefact", _summary),
+    options={
+        "values": Option(
+            "score",
+            "label: the published decisions, whose thresholds are the val rows' of each set",
+            ("score", "label"),
+        ),
+        "texts": _TEXTS,
+    },
+    scores=_AGGREFACT,
+    note="--by dataset, origin (cnndm, xsum), category (of the summarizer: SOTA, XFORMER, OLD; other: references and "
+    "the like) or cut. DAE was trained on labels of XSumFaith, and frank and xsum_hallucination rate some of the same "
+    "summaries. A rating's id is DATASET:ARTICLE:MODEL:1 (2 where a row has the same), the group is the article. "
+    f"{_UNTRIED}has no pinned checksum: that of the first download is recorded.",
+    **_CARD,
+)

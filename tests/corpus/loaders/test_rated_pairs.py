@@ -1,0 +1,225 @@
+"""Attributed QA and AggreFact on made files of the shape that their repositories document.
+
+The files themselves are not at hand. Headings and values are those of the table "Dataset Structure" in the README of
+google-research-datasets/Attributed-QA at 01f114b (`Y / N`; '-' stands for no rating in the file), and of the table
+"AggreFact Benchmark" in the README of Liyan06/AggreFact at 52fffce, spelt as in its final_result.ipynb.
+"""
+
+import io
+import re
+import zipfile
+from dataclasses import replace
+from http.server import SimpleHTTPRequestHandler
+
+import pytest
+
+from metaeval.corpus.loaders.rated_pairs import AGGREFACT, ATTRIBUTED_QA, REPEATED, UNRATED
+from metaeval.corpus.loading import check_options, locate, recorded, verify
+from metaeval.corpus.model import SupportLevel
+from metaeval.errors import UserError
+
+ANSWERS = ("system_name", "question", "answer", "attribution", "passage", "human_rating", "auto_ais", "nli_score")
+PASSAGE = 'Title: Jason Flemyng\nSection: Work\n\nHe said: "It was a bit of a nightmare, the film cost a fortune."'
+FLEMYNG = ("Post-4", "who played hyde", "Jason Flemyng", "http://en.wikipedia.org/wiki/Jason_Flemyng#2", PASSAGE)
+SYSTEMS = ("DAE", "QuestEval", "SummaC-ZS", "SummaC-Conv", "QAFactEval")
+SUMMARIES = (
+    *("dataset", "origin", "id", "doc", "summary", "model_name", "label", "cut"),
+    *(f"{system}_{kind}" for system in SYSTEMS for kind in ("score", "label")),
+)
+NO_SCORES = {name: "" for name in SUMMARIES if name.endswith(("_score", "_label"))}
+
+
+def answer(rating, verdict="Y", score="0.9814687", **changed):
+    return {**dict(zip(ANSWERS, (*FLEMYNG, rating, verdict, score), strict=True)), **changed}
+
+
+def summary(label, article="dm-1", model="BART", cut="test", **changed):
+    about = {"dataset": "FRANK", "origin": "cnndm", "id": article, "model_name": model, "label": label, "cut": cut}
+    texts = {"doc": 'The river "Ems" rose,\nthen fell.', "summary": f"The Ems rose, says {model}."}
+    return {**about, **texts, **NO_SCORES, "DAE_score": "0.25", "DAE_label": "1", **changed}
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Load made rows as if they were the file of a data set."""
+
+    def load(dataset, rows, split="", headings=None, **options):
+        path = tmp_path / "made.csv"
+        names = headings or (ANSWERS if dataset is ATTRIBUTED_QA else SUMMARIES)
+        lines = [names, *([row[name] for name in names] for row in rows)]
+        quoted = (",".join('"{}"'.format(cell.replace('"', '""')) for cell in line) for line in lines)
+        path.write_text("\ufeff" + "\n".join(quoted), "utf-8")
+        return dataset.load(split or dataset.default_split, {"made": path}, check_options(dataset, options))
+
+    return load
+
+
+QA_ROWS = [
+    answer("Y"),
+    answer("N", "N", "0.1", system_name="RTR-1", answer="Nobody, he \"said\",\nthen", passage=""),
+    answer("-", question="an unrated question"),
+    answer("", question="another"),
+    answer("N", "-", "", question="who rose"),
+    answer("N", "N", "nan", question="who rose"),
+    answer("Y"),
+]  # fmt: skip
+
+
+def test_an_answer_becomes_a_rating_with_autoais_scores(made):
+    ratings = made(ATTRIBUTED_QA, QA_ROWS)
+    first, second, *_ = ratings.rows
+    assert [row.id for row in ratings.rows] == [
+        *("Post-4:who played hyde:1", "RTR-1:who played hyde:1", "Post-4:who rose:1", "Post-4:who rose:2")
+    ]
+    assert [row.group for row in ratings.rows] == ["who played hyde"] * 2 + ["who rose"] * 2
+    assert [row.system for row in ratings.rows] == ["Post-4", "RTR-1", "Post-4", "Post-4"]
+    assert [row.gold for row in ratings.rows] == [2, 0, 0, 0]
+    assert first.text == "The answer to the question 'who played hyde' is 'Jason Flemyng'"
+    assert first.fields == {"question": FLEMYNG[1], "answer": FLEMYNG[2], "attribution": FLEMYNG[3]}
+    assert second.fields["answer"] == 'Nobody, he "said",\nthen'
+    assert list(ratings.scores["AutoAIS"].values()) == [0.9814687, 0.1, None, None]
+    assert list(ratings.scores["AutoAIS verdict"].values()) == [2, 0, None, 0]
+    assert ratings.dropped == {UNRATED: 2, REPEATED: 1}
+    assert ratings.levels
+
+
+def test_answers_with_their_passages_are_a_corpus_with_the_same_ids_and_scores(made):
+    ratings, corpus = (made(ATTRIBUTED_QA, QA_ROWS, texts=texts) for texts in ("", "yes"))
+    assert [citation.id for citation in corpus.citations] == [row.id for row in ratings.rows]
+    assert [citation.level for citation in corpus.citations] == [SupportLevel.FULL, *[SupportLevel.NONE] * 3]
+    assert {name: dict(column) for name, column in ratings.scores.items()} == corpus.scores
+    assert [statement.text for statement in corpus.statements.values()] == [row.text for row in ratings.rows]
+    assert {statement.system for statement in corpus.statements.values()} == {"Post-4", "RTR-1"}
+    assert sorted(document.text for document in corpus.documents.values()) == ["", PASSAGE]
+    assert corpus.dropped == ratings.dropped
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        # A record's place is that of its last line: the first ends on line 5.
+        (answer("maybe"), "made.csv line 9: field 'human_rating' is \"maybe\"; allowed: \"Y\", \"N\""),
+        (answer("Y", "yes"), "line 9: field 'auto_ais' is \"yes\"; allowed"),
+        (answer("Y", "Y", "high"), "line 9: field 'nli_score' is \"high\"; allowed: a finite number"),
+        (answer("Y", "Y", "inf"), "line 9: field 'nli_score' is \"inf\"; allowed: a finite number"),
+        (answer("Y", question=""), "line 9: field 'question' is \"\""),
+        (answer("Y", system_name=""), "line 9: field 'system_name' is \"\""),
+    ],
+)  # fmt: skip
+def test_a_faulty_answer_is_told_with_its_line_and_column(made, row, says):
+    with pytest.raises(UserError, match=re.escape(says)):
+        made(ATTRIBUTED_QA, [answer("Y"), row])
+
+
+@pytest.mark.parametrize("missing", ANSWERS)
+def test_a_file_without_a_column_is_told(made, missing):
+    rows = [{name: cell for name, cell in row.items() if name != missing} for row in (answer("Y"), answer("N"))]
+    with pytest.raises(UserError, match=f"made.csv line [25]: field '{missing}' is missing"):
+        made(ATTRIBUTED_QA, rows, headings=[name for name in ANSWERS if name != missing])
+
+
+SUMMARY_ROWS = [
+    summary("1"),
+    summary("0", model="Gold", **{"SummaC-ZS_score": "-0.75", "SummaC-ZS_label": "0"}),
+    summary("1", article="34687720", model="TranS2S", origin="xsum", dataset="XSumFaith"),
+    summary("1", cut="val", DAE_label=""),
+    summary("0", model="missing", summary="One sentence."),
+    summary("0", model="", summary="Another of the same article."),
+    summary("", model="T5"),
+    summary("0", article=""),
+]
+
+
+def test_a_summary_becomes_a_rating_with_five_scores(made):
+    ratings = made(AGGREFACT, SUMMARY_ROWS)
+    *known, unnamed = ratings.rows
+    assert [row.id for row in known] == [
+        *("FRANK:dm-1:BART:1", "FRANK:dm-1:Gold:1", "XSumFaith:34687720:TranS2S:1"),
+        *("FRANK:dm-1:missing:1", "FRANK:dm-1:missing:2"),
+    ]
+    assert [row.gold for row in known] == [2, 0, 2, 0, 0]
+    # One article in several of the nine sets is one group.
+    assert [row.group for row in known] == ["cnndm:dm-1"] * 2 + ["xsum:34687720"] + ["cnndm:dm-1"] * 2
+    assert [row.fields["category"] for row in known] == ["SOTA", "other", "XFORMER", "OLD", "OLD"]
+    assert known[2].fields == {"dataset": "XSumFaith", "origin": "xsum", "category": "XFORMER", "cut": "test"}
+    assert known[0].text == "The Ems rose, says BART."
+    assert unnamed.group not in {row.group for row in known}
+    assert list(ratings.scores) == list(SYSTEMS)
+    assert ratings.scores["DAE"][known[0].id] == 0.25
+    assert list(ratings.scores["SummaC-ZS"].values()) == [None, -0.75, None, None, None, None]
+    assert ratings.dropped == {"rows of the other cut (split=test)": 1, UNRATED: 1}
+
+
+def test_cuts_are_splits_and_published_decisions_are_verdicts(made):
+    both = made(AGGREFACT, SUMMARY_ROWS, "all", values="label")
+    assert [row.fields["cut"] for row in both.rows].count("val") == 1
+    assert list(both.scores["DAE"].values()) == [2, 2, 2, None, 2, 2, 2]
+    assert both.scores["SummaC-ZS"]["FRANK:dm-1:Gold:1"] == 0
+    val = made(AGGREFACT, [summary("1", cut="val"), summary("0", "dm-2", cut="val"), summary("0")], "val")
+    assert [row.id for row in val.rows] == ["FRANK:dm-1:BART:1", "FRANK:dm-2:BART:1"]
+    corpus = made(AGGREFACT, SUMMARY_ROWS, texts="yes")
+    assert len(corpus.documents) == 1
+    assert corpus.level_counts() == {"full": 2, "partial": 0, "none": 4}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"label": "2"}, "line 5: field 'label' is \"2\""),
+        ({"cut": "dev"}, "line 5: field 'cut' is \"dev\"; allowed: \"val\", \"test\""),
+        ({"origin": "nyt"}, "line 5: field 'origin' is \"nyt\"; allowed: \"cnndm\", \"xsum\""),
+        ({"dataset": ""}, "line 5: field 'dataset' is \"\""),
+        ({"QAFactEval_score": "1,5"}, "line 5: field 'QAFactEval_score' is \"1,5\"; allowed: a finite number"),
+    ],
+)  # fmt: skip
+def test_a_faulty_summary_is_told_with_its_line_and_column(made, changed, says):
+    with pytest.raises(UserError, match=re.escape(says)):
+        made(AGGREFACT, [summary("1"), {**summary("0"), **changed}])
+
+
+@pytest.fixture
+def origin(serve_with, tmp_path, monkeypatch):
+    """A folder that is served, and Attributed QA with the archive in it as its origin."""
+    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "origin"
+    folder.mkdir()
+
+    class Handler(SimpleHTTPRequestHandler):
+        def __init__(self, *args):
+            super().__init__(*args, directory=str(folder))
+
+        def log_message(self, *args):
+            pass
+
+    (file,) = ATTRIBUTED_QA.files["all"]
+    served = replace(file, url=f"{serve_with(Handler)}/ratings.zip")
+    return folder / "ratings.zip", replace(ATTRIBUTED_QA, files={"all": (served,)})
+
+
+def zipped(name, content):
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return held.getvalue()
+
+
+def test_the_first_download_shows_hashes_that_can_be_pinned(origin, capsys):
+    archive, dataset = origin
+    archive.write_bytes(zipped("ratings.csv", "a,b\n1,2\n"))
+    (path,) = locate(dataset, "all", None).values()
+    assert path.read_text() == "a,b\n1,2\n"
+    told = capsys.readouterr().err
+    for file in (path, path.with_name("ratings.zip")):
+        assert f"{recorded(file)}  {file.name}\n" in told
+    assert [row.status for row in verify(dataset, None)] == ["ok"]
+    locate(dataset, "all", None)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("broken", ["other name", "cut short", "no archive"])
+def test_an_archive_without_the_file_is_told(origin, broken):
+    archive, dataset = origin
+    good = zipped("ratings.csv", "a,b\n" * 9999)
+    archive.write_bytes({"other name": zipped("x.csv", ""), "cut short": good[:-30], "no archive": b"text"}[broken])
+    with pytest.raises(UserError, match=r"is not an archive with ratings\.csv"):
+        locate(dataset, "all", None)
