@@ -110,7 +110,7 @@ ATTRIBUTED_QA = Dataset(
     name="attributed_qa",
     title="Attributed QA: answers of 23 systems with their passages, and AutoAIS's published scores",
     **_QUESTIONS.card,
-    licence="CC BY 4.0 (data); passages of Wikipedia: CC BY-SA",
+    licence="CC BY 4.0 by its README, the code Apache-2.0; passages of Wikipedia: CC BY-SA",
     citation="Bohnet et al.: Attributed Question Answering: Evaluation and Modeling for Attributed Large Language "
     "Models. 2022, arXiv 2212.08037",
     schema="attributed-qa-ratings/1",
@@ -130,7 +130,7 @@ AGGREFACT = Dataset(
     name="aggrefact",
     title="AggreFact: summaries of nine sets, with the published scores of 5 metrics, two of them SummaC's",
     **_SUMMARIES.card,
-    licence="the repository states none: fetched from its origin, not to be passed on",
+    licence="the repository states none, and the nine sets have their own: not to be passed on",
     citation="Tang, Goyal, Fabbri, Laban, Xu, Yavuz, Kryscinski, Rousseau, Durrett: Understanding Factual Errors in "
     "Summarization: Errors, Summarizers, Datasets, Error Detectors. ACL 2023, arXiv 2205.12854",
     schema="aggre-fact-final/1",
