@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from scipy.stats import spearmanr
 
 from metaeval.report.result import load_result
 
@@ -108,6 +109,33 @@ def test_scores_of_whole_documents_are_scores_of_the_ratings(ran, own, tmp_path)
     ran("evaluate", "plain.jsonl", "pages.jsonl", *own, "-q")
     read = values(tmp_path / "results/latest/correlation.json")
     assert read["pages"] == read["plain"]
+
+
+def test_published_scores_and_a_metric_of_ones_own_are_held_against_people_on_the_same_pairs(ran, tmp_path):
+    lines, rated = ["system_name,question,answer,attribution,passage,human_rating,auto_ais,nli_score"], []
+    for number in range(48):
+        good, question = number % 3 > 0, f"who built {number // 4}"
+        score = ((number * 7) % 10) / 20 + good / 2
+        passage = f'"Title: A\nSection: B\n\nThe ""Danes"" built {number if good else ""}."'
+        rating, verdict = "NY"[good] if number < 40 else "-", "NY"[score > 0.5]
+        rated += [(good, score, score > 0.5)] * (number < 40)
+        lines.append(f"S{number % 4},{question},Danes {number},http://x,{passage},{rating},{verdict},{score}")
+    (tmp_path / "ratings.csv").write_text("\n".join(lines))
+    where = ("-d", "attributed_qa", "--data", str(tmp_path), "-p", "correlation", *QUICK, "-q")
+    ran("score", *where[:4], "-m", "overlap", "-u", "page", "-o", "scores")
+    ran("evaluate", "scores/overlap.jsonl", *where)
+    result = load_result(tmp_path / "results/latest/correlation.json")
+    assert result.data.dropped == {"rows without a human rating": 8}
+    assert (result.data.statements, result.data.groups, result.data.levels["full"]) == (40, 10, 26)
+    apart = values(tmp_path / "results/latest/correlation.json")
+    gold, *scores = zip(*rated, strict=True)
+    for name, known in zip(("AutoAIS", "AutoAIS verdict"), scores, strict=True):
+        assert apart[name]["spearman"][0] == pytest.approx(spearmanr(known, gold)[0], abs=1e-12)
+    ran("run", *where, "-m", "published,overlap", "-u", "page")
+    together = values(tmp_path / "results/latest/correlation.json")
+    assert {name: together[name]["spearman"] for name in apart} == {name: apart[name]["spearman"] for name in apart}
+    ran("evaluate", *where[:4], "-p", "systems", *QUICK, "-q")
+    assert set(values(tmp_path / "results/latest/systems.json")) == {"AutoAIS", "AutoAIS verdict"}
 
 
 @pytest.mark.parametrize(
