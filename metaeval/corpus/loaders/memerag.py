@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
 from metaeval.corpus.dataset import Dataset, Repository, SourceFile
@@ -25,43 +25,31 @@ LABELS: Mapping[str, SupportLevel | None] = {
 CHALLENGING = "sentences that are challenging to determine"
 
 
-class _Sentence(NamedTuple):
-    """A sentence of an answer. query, passages: those of `question` (an id). labels: one, or each annotator's."""
-
-    id: str
-    text: str
-    question: str
-    query: str
-    passages: list[str]
-    labels: list[SupportLevel | None]
-
-
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     draft = CorpusDraft(f"memerag/{split}")
-    for sentence in _sentences(paths):
-        level = _majority(sentence.labels)
+    for sentence, passages, labels in _sentences(paths):
+        level = _majority(labels)
         if level is None:
             draft.drop(CHALLENGING)
             continue
-        statement = Statement(sentence.id, sentence.text, sentence.question, meta={"query": sentence.query})
-        draft.cite(sentence.id, draft.statement(statement), draft.document("\n".join(sentence.passages)), level)
+        draft.cite(sentence.id, draft.statement(sentence), draft.document("\n".join(passages)), level)
     return draft.corpus()
 
 
 def _load_votes(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
     rows, dropped = [], 0
-    for sentence in _sentences(paths):
+    for sentence, _, labels in _sentences(paths):
         votes = {
             f"annotator {number}": float(label is SupportLevel.FULL)
-            for number, label in enumerate(sentence.labels, start=1)
+            for number, label in enumerate(labels, start=1)
             if label is not None
         }
-        level = _majority(sentence.labels)
+        level = _majority(labels)
         if level is None:
             dropped += 1
             continue
         gold = float(level is SupportLevel.FULL)
-        rows.append(Rating(sentence.id, sentence.question, gold, text=sentence.text, votes=votes))
+        rows.append(Rating(sentence.id, sentence.group, gold, text=sentence.text, votes=votes))
     return Ratings(f"memerag_votes/{split}", rows, dropped={CHALLENGING: dropped} if dropped else {})
 
 
@@ -73,19 +61,20 @@ def _majority(labels: list[SupportLevel | None]) -> SupportLevel | None:
     return SupportLevel.FULL if supported > not_supported else SupportLevel.NONE
 
 
-def _sentences(paths: Mapping[str, Path]) -> Iterator[_Sentence]:
+def _sentences(paths: Mapping[str, Path]) -> Iterator[tuple[Statement, list[str], list[SupportLevel | None]]]:
+    """Yield the sentences of answers, each with the passages of its question, and its label or those of annotators."""
     for name, path in paths.items():
         language = name.split(".")[1]
         for published in read_rows(path):
             row = replace(published, fields={**published.fields, **_parsed_literals(published)})
             # Languages share numbers of questions.
             question = f"{language}:{row.identifier('query_id')}"
-            query = row.text("query")
+            meta = {"query": row.text("query")}
             passages = [passage.text("text") for passage in row.rows("context")]
             for sentence in row.rows("answer"):
                 sentence_id = f"{question}:{sentence.number('sentence_id')}"
                 text = sentence.text("sentence").strip()
-                yield _Sentence(sentence_id, text, question, query, passages, _labels(sentence))
+                yield Statement(sentence_id, text, question, meta=meta), passages, _labels(sentence)
 
 
 def _parsed_literals(row: DataRow) -> dict[str, Any]:

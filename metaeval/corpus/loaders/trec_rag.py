@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
 from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
@@ -28,40 +28,21 @@ NOT_JUDGED = "citations that the assessors did not judge"
 NO_SEGMENT = "citations of segments that the file of sources lacks"
 
 
-class _Cited(NamedTuple):
-    """A judged citation, with the id of the cited segment. id: RUN|TOPIC|sSENTENCE|cCITATION, by places from 0.
-
-    part: the label file that it is from.
-    """
-
-    id: str
-    statement_id: str
-    topic: str
-    run: str
-    text: str
-    segment: str
-    level: SupportLevel
-    part: str
-
-
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:
     draft = CorpusDraft(f"trec_{'rag24' if VERDICTS_FILE in paths else 'rag25'}/{split}")
     labels = {name: path for name, path in paths.items() if name != VERDICTS_FILE}
     cited = [citation for name, path in labels.items() for citation in _judged(path, Path(name).stem, draft)]
     published = _verdicts(paths[VERDICTS_FILE]) if VERDICTS_FILE in paths else {}
-    if not options["sources"]:
-        ratings = [
-            Rating(c.id, c.topic, float(c.level), c.run, c.part, c.text, "", {"segment": c.segment}) for c in cited
-        ]
-        known = {row.id for row in ratings}
-        scores = {JUDGE: {name: score for name, score in published.items() if name in known}} if published else {}
-        return Ratings(draft.name, ratings, scores, dict(draft.dropped), levels=True)
-    return _corpus(draft, cited, published, Path(options["sources"]))
+    if options["sources"]:
+        return _corpus(draft, cited, published, Path(options["sources"]))
+    known = {citation.id for citation in cited}
+    scores = {JUDGE: {name: score for name, score in published.items() if name in known}} if published else {}
+    return Ratings(draft.name, cited, scores, dict(draft.dropped), levels=True)
 
 
-def _corpus(draft: CorpusDraft, cited: list[_Cited], published: Mapping[str, float], sources: Path) -> Corpus:
+def _corpus(draft: CorpusDraft, cited: list[Rating], published: Mapping[str, float], sources: Path) -> Corpus:
     """Return the corpus of citations whose segments are in the file `sources`. published: verdicts by citation id."""
-    wanted = {citation.segment for citation in cited}
+    wanted = {citation.fields["segment"] for citation in cited}
     segments = {
         row.text("docid"): row
         for row in read_rows(sources, "give JSON lines with docid and segment")
@@ -72,32 +53,34 @@ def _corpus(draft: CorpusDraft, cited: list[_Cited], published: Mapping[str, flo
             f"{sources} holds none of the {len(wanted):,} cited segments: give a JSONL of MS MARCO v2.1 segments."
         )
     for citation in cited:
-        if (row := segments.get(citation.segment)) is None:
+        segment, statement_id = citation.fields["segment"], citation.id.rpartition("|")[0]
+        if (row := segments.get(segment)) is None:
             draft.drop(NO_SEGMENT)
             continue
-        draft.statement(Statement(citation.statement_id, citation.text, citation.topic, citation.run))
-        url = row.optional_text("url") or citation.segment
+        draft.statement(Statement(statement_id, citation.text, citation.group, citation.system))
+        url = row.optional_text("url") or segment
         document = draft.document(row.text("segment"), title=row.optional_text("title"), url=url)
-        draft.cite(citation.id, citation.statement_id, document, citation.level, segment=citation.segment)
+        draft.cite(citation.id, statement_id, document, SupportLevel(int(citation.gold)), segment=segment)
     kept = {citation.id for citation in draft.citations}
     return draft.corpus({JUDGE: {name: published.get(name) for name in kept}} if published else {})
 
 
-def _judged(path: Path, part: str, draft: CorpusDraft) -> Iterator[_Cited]:
-    """Yield the judged citations of a file; the others are counted in the draft. part: name of the file."""
+def _judged(path: Path, part: str, draft: CorpusDraft) -> Iterator[Rating]:
+    """Yield the judged citations of a file; the others are counted in the draft. part: name of the file.
+
+    A citation's id is RUN|TOPIC|sSENTENCE|cCITATION, by places from 0, and its only field the id of the cited segment.
+    """
     for row in read_rows(path):
         topic = row.identifier("narrative_id" if "narrative_id" in row.fields else "topic_id")
         run = row.identifier("run_id")
         for place, sentence in enumerate(row.rows("sentences")):
-            statement_id = f"{run}|{topic}|s{place}"
             for number, citation in enumerate(sentence.rows("citations")):
                 level = citation.choice("support", LEVELS)
                 if level is None:
                     draft.drop(NOT_JUDGED)
                     continue
-                segment = citation.identifier("reference")
-                known = (f"{statement_id}|c{number}", statement_id, topic, run, _text(sentence), segment)
-                yield _Cited(*known, level, part)
+                citation_id, segment = f"{run}|{topic}|s{place}|c{number}", citation.identifier("reference")
+                yield Rating(citation_id, topic, level, run, part, _text(sentence), fields={"segment": segment})
 
 
 def _text(sentence: DataRow) -> str:
