@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import starmap
+from itertools import chain, starmap
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
@@ -52,14 +53,14 @@ class DataRow:
 
     def identifier(self, name: str) -> str:
         """Return a field's string or whole number, as a string that is not empty."""
-        value = self._value(name)
+        value = self.value(name)
         if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
             raise self.error(name, "a string or a whole number, not empty")
         return str(value)
 
     def choice(self, name: str, allowed: Mapping[Any, T]) -> T:
         """Return what `allowed` maps the field's value to; raises `UserError` for a value that is not a key of it."""
-        value = self._value(name)
+        value = self.value(name)
         # True equals 1, and would be found under it.
         if isinstance(value, list | dict | bool) or value not in allowed:
             raise self.error(name, ", ".join(map(shown, allowed)))
@@ -83,7 +84,7 @@ class DataRow:
 
     def rows(self, name: str) -> list[DataRow]:
         """Return a field's list of objects; null counts as an empty list."""
-        if self._value(name) is None:
+        if self.value(name) is None:
             return []
         values = self._list(name, dict, "a list of objects")
         return [DataRow(f"{self.where}, {name}[{index}]", value) for index, value in enumerate(values)]
@@ -93,13 +94,14 @@ class DataRow:
         listed = allowed if len(allowed) <= 160 else f"{allowed[:159]}…"
         return UserError(f"{self.where}: field {name!r} is {shown(self.fields.get(name))}; allowed: {listed}.")
 
-    def _value(self, name: str) -> Any:
+    def value(self, name: str) -> Any:
+        """Return a field's value."""
         if name not in self.fields:
             raise UserError(f"{self.where}: field {name!r} is missing; the row has {', '.join(self.fields) or 'none'}.")
         return self.fields[name]
 
     def _of(self, name: str, kind: type[T], allowed: str) -> T:
-        value = self._value(name)
+        value = self.value(name)
         if not _is(value, kind):
             raise self.error(name, allowed)
         return value  # type: ignore[no-any-return]
@@ -127,24 +129,23 @@ def read_rows(path: Path, hint: str = FETCH, lone_surrogates: bool = False) -> I
     return starmap(DataRow, json_objects(path, hint, lone_surrogates))
 
 
+def all_rows(paths: Mapping[str, Path]) -> Iterator[DataRow]:
+    """Yield the rows of all files, as `read_rows` does."""
+    return chain.from_iterable(map(read_rows, paths.values()))
+
+
 def finite(row: DataRow, name: str) -> float:
     """Return a field's value as a finite number: a number, or a string that spells one; else raises `UserError`."""
-    value = row.fields.get(name)
-    if name in row.fields and isinstance(value, int | float | str) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except (ValueError, OverflowError):
-            number = float("nan")
-        if isfinite(number):
+    value = row.value(name)
+    with suppress(ValueError, OverflowError):
+        if isinstance(value, int | float | str) and not isinstance(value, bool) and isfinite(number := float(value)):
             return number
-    elif name not in row.fields:
-        row.identifier(name)  # tells what the row has instead
     raise row.error(name, "a finite number")
 
 
 def finite_or_none(row: DataRow, name: str) -> float | None:
     """Return a field's finite number, or None where it is null or a text for none: "", "-", "nan"; else `UserError`."""
-    value = row.fields.get(name, 0)
+    value = row.value(name)
     missing = isinstance(value, str) and (is_no_number(value) or value.strip() in ("", "-"))
     return None if value is None or missing else finite(row, name)
 

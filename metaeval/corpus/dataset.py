@@ -49,10 +49,18 @@ class Repository:
         """The fields `origin` and `commit` of a card."""
         return {"origin": f"https://github.com/{self.name}", "commit": self.commit}
 
-    def file(self, name: str, sha256: str = "", size: int = 0, folder: str = "") -> SourceFile:
-        """Return one file of the repository, by its name in the folder of the files or, if given, in `folder`."""
-        parts = ("https://raw.githubusercontent.com", self.name, self.commit, folder or self.folder, name)
-        return SourceFile(name, "/".join(filter(None, parts)), sha256, size)
+    def file(self, path: str, sha256: str = "", size: int = 0, folder: str = "", name: str = "") -> SourceFile:
+        """Return one file of the repository, by its path in the folder of the files or, if given, in `folder`.
+
+        name: what it is called here, by default the path.
+        """
+        parts = ("https://raw.githubusercontent.com", self.name, self.commit, folder or self.folder, path)
+        return SourceFile(name or path, "/".join(filter(None, parts)), sha256, size)
+
+
+def with_all(files: Mapping[str, SourceFile]) -> dict[str, tuple[SourceFile, ...]]:
+    """Return a split for each file, and "all" of them. files: by split."""
+    return {**{split: (file,) for split, file in files.items()}, "all": tuple(files.values())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaeval.corpus.data_rows import CorpusDraft, DataRow, content_id, read_rows, strip_marks
-from metaeval.corpus.dataset import Dataset, Option, Repository
+from metaeval.corpus.data_rows import CorpusDraft, DataRow, all_rows, content_id, strip_marks
+from metaeval.corpus.dataset import Dataset, Option, Repository, with_all
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 REPOSITORY = Repository("chaitanyamalaviya/ExpertQA", "1aa7ba81bd4c083c12ef1aa2fee338f6cb60fa87", "data/lfqa")
@@ -37,18 +37,17 @@ class EvidencePassage(NamedTuple):
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     draft = CorpusDraft(f"expertqa/{split}")
     seen: set[tuple[str, str, str]] = set()
-    for path in paths.values():
-        for row in read_rows(path):
-            answers = row.row("answers")
-            about = {"question": row.text("question"), "field": row.row("metadata").optional_text("field")}
-            for system in answers.fields:
-                answer = answers.row(system)
-                key = (about["question"], system, answer.text("answer_string"))
-                if key in seen:
-                    draft.drop("answers that another file of the split has too")
-                    continue
-                seen.add(key)
-                _add_answer(draft, about, system, answer, options)
+    for row in all_rows(paths):
+        answers = row.row("answers")
+        about = {"question": row.text("question"), "field": row.row("metadata").optional_text("field")}
+        for system in answers.fields:
+            answer = answers.row(system)
+            key = (about["question"], system, answer.text("answer_string"))
+            if key in seen:
+                draft.drop("answers that another file of the split has too")
+                continue
+            seen.add(key)
+            _add_answer(draft, about, system, answer, options)
     return draft.corpus()
 
 
@@ -84,15 +83,15 @@ def _add_answer(
             draft.cite(draft.next_id(statement_id), statement_id, draft.document(passage.text, url=passage.url), level)
 
 
-_RAND_VAL, _RAND_TEST, _DOMAIN_VAL, _DOMAIN_TEST = (
-    REPOSITORY.file(f"{name}.jsonl", sha256, size)
+_FILES = {
+    name: REPOSITORY.file(f"{name}.jsonl", sha256, size)
     for name, sha256, size in (
         ("rand_val", "4da2b2e637104fb816716eaa4c60898c6892395d596c03b7d1f9a72c6327069c", 2_899_355),
         ("rand_test", "022d6c19bdd91fb33c3185ef59f9c18510655c15598061e631c434487aa07b28", 3_082_685),
         ("domain_val", "876fac217bbee9c33b50105e6a62feb60344e66c7e1998b99dcc4a45f8433f0b", 2_700_629),
         ("domain_test", "7a1895dbcf16c4fc135116996d1bdb22412b8d791e620241ac9e80729d55ea6b", 3_411_642),
     )
-)
+}
 
 DATASET = Dataset(
     name="expertqa",
@@ -103,13 +102,7 @@ DATASET = Dataset(
     "NAACL 2024, arXiv 2309.07852",
     schema="expertqa-lfqa/1",
     folder="expertqa",
-    files={
-        "rand_val": (_RAND_VAL,),
-        "rand_test": (_RAND_TEST,),
-        "domain_val": (_DOMAIN_VAL,),
-        "domain_test": (_DOMAIN_TEST,),
-        "all": (_RAND_VAL, _RAND_TEST, _DOMAIN_VAL, _DOMAIN_TEST),
-    },
+    files=with_all(_FILES),
     load=_load,
     options={
         "without_text": Option("drop", "claims whose evidence is a bare URL: left out, or kept", ("drop", "keep")),

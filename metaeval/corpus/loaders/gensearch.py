@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, content_id, read_rows, strip_marks
-from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
+from metaeval.corpus.dataset import Dataset, Option, Repository, with_all
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 JUDGEMENTS: Mapping[str, SupportLevel] = {
@@ -99,11 +99,10 @@ def _evidence(row: DataRow, name: str) -> Evidence:
 _NAME = "evaluating-verifiability-in-generative-search-engines"
 REPOSITORY = Repository(f"nelson-liu/{_NAME}", "main")
 _HALLS = Repository(f"liugz18/{_NAME}", "4e4484895a912df3e83f467fc73c3b694883addd")
-_JUDGEMENTS: dict[str, tuple[SourceFile, ...]] = {
-    split: (REPOSITORY.file(f"verifiability_judgments_{split}.jsonl.gz", folder="verifiability_judgments"),)
-    for split in ("train", "dev", "test")
-}
-_JUDGEMENTS["all"] = tuple(file for files in _JUDGEMENTS.values() for file in files)
+_SPLITS = {split: f"verifiability_judgments_{split}.jsonl.gz" for split in ("train", "dev", "test")}
+_JUDGEMENTS = with_all(
+    {split: REPOSITORY.file(name, folder="verifiability_judgments") for split, name in _SPLITS.items()}
+)
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:

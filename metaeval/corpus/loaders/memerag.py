@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
-from metaeval.corpus.dataset import Dataset, Repository, SourceFile
+from metaeval.corpus.dataset import Dataset, Repository, SourceFile, with_all
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 
@@ -111,15 +111,12 @@ _PINNED: Mapping[str, tuple[str, int]] = {
 """The SHA-256 and the size in bytes of each file."""
 
 
-def _file(part: str, language: str) -> SourceFile:
-    name = f"{part}.{language}.jsonl"
-    return replace(REPOSITORY.file(f"{part}/{language}.jsonl", *_PINNED[name]), name=name)
-
-
 def _splits(part: str) -> dict[str, tuple[SourceFile, ...]]:
     """Return the files of each language, and of all."""
-    files = {language: _file(part, language) for language in LANGUAGES}
-    return {**{language: (file,) for language, file in files.items()}, "all": tuple(files.values())}
+    names = {language: f"{part}.{language}.jsonl" for language in LANGUAGES}
+    return with_all(
+        {name: REPOSITORY.file(f"{part}/{name}.jsonl", *_PINNED[file], name=file) for name, file in names.items()}
+    )
 
 
 _CARD: Mapping[str, Any] = {

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
+from metaeval.corpus.data_rows import CorpusDraft, DataRow, all_rows
 from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
@@ -61,15 +61,14 @@ SOURCES = ("verifiability", "cliff", "factscore")
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     draft = CorpusDraft(f"qasem/{split}/{options['source']}")
-    for path in paths.values():
-        for row in read_rows(path):
-            source = row.choice("dataset", {name: name for name in SOURCES})
-            if options["source"] not in (source, "all"):
-                draft.drop(f"rows from {source} (source={options['source']})")
-            elif not row.rows("qas"):
-                draft.drop("rows without a judged question")
-            else:
-                _add(draft, row, source)
+    for row in all_rows(paths):
+        source = row.choice("dataset", {name: name for name in SOURCES})
+        if options["source"] not in (source, "all"):
+            draft.drop(f"rows from {source} (source={options['source']})")
+        elif not row.rows("qas"):
+            draft.drop("rows without a judged question")
+        else:
+            _add(draft, row, source)
     return draft.corpus()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,22 +112,18 @@ _RAG24 = (
         "76fd9641fcd6699bdfc601a834c0e3c85f3a8a6a2b49b7c484eadf12bab280ba",
         1_752_957,
     ),
-    replace(
-        VERDICTS_REPOSITORY.file(
-            "opus48-nist-22topic/opus48_nist_verdicts.jsonl",
-            "04fb02217b938a5070740c75ee2fc32817dc80a4124b2e8c5ab1f3edb0cedbdd",
-            1_498_544,
-        ),
+    VERDICTS_REPOSITORY.file(
+        "opus48-nist-22topic/opus48_nist_verdicts.jsonl",
+        "04fb02217b938a5070740c75ee2fc32817dc80a4124b2e8c5ab1f3edb0cedbdd",
+        1_498_544,
         name=VERDICTS_FILE,
     ),
 )
 _RAG25 = (
-    replace(
-        REPOSITORY.file(
-            "human-support-labels/rag25_human_support_labels_without_unjudged_sentences.jsonl",
-            "dca0e4c4f3b2ccd16f813cbd2f9be4aa9f0fc32ca4dc7a1795ca85c2e1d7a57c",
-            4_123_796,
-        ),
+    REPOSITORY.file(
+        "human-support-labels/rag25_human_support_labels_without_unjudged_sentences.jsonl",
+        "dca0e4c4f3b2ccd16f813cbd2f9be4aa9f0fc32ca4dc7a1795ca85c2e1d7a57c",
+        4_123_796,
         name="rag25_support.jsonl",
     ),
 )

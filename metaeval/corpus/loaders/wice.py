@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.corpus.data_rows import CorpusDraft, read_rows
+from metaeval.corpus.data_rows import CorpusDraft, all_rows
 from metaeval.corpus.dataset import Dataset, Repository
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
@@ -20,18 +20,17 @@ LABELS: Mapping[str, SupportLevel] = {
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     draft = CorpusDraft(f"wice/{split}")
-    for path in paths.values():
-        for row in read_rows(path):
-            about, sentences, sets = row.row("meta"), row.texts("evidence"), row.lists("supporting_sentences")
-            if not all(
-                type(index) is int and 0 <= index < len(sentences) for evidence_set in sets for index in evidence_set
-            ):
-                raise row.error("supporting_sentences", f"lists of numbers from 0 to {len(sentences) - 1}")
-            claim_id, context = about.text("id"), about.optional_text("claim_context")
-            meta = {"section": about.optional_text("claim_section"), "context": context}
-            draft.statement(Statement(claim_id, row.text("claim"), group=about.text("claim_title"), meta=meta))
-            evidence = (Evidence(sentences=tuple(alternative)) for alternative in sets)
-            draft.cite(claim_id, claim_id, draft.document(sentences=sentences), row.choice("label", LABELS), *evidence)
+    for row in all_rows(paths):
+        about, sentences, sets = row.row("meta"), row.texts("evidence"), row.lists("supporting_sentences")
+        if not all(
+            type(index) is int and 0 <= index < len(sentences) for evidence_set in sets for index in evidence_set
+        ):
+            raise row.error("supporting_sentences", f"lists of numbers from 0 to {len(sentences) - 1}")
+        claim_id, context = about.text("id"), about.optional_text("claim_context")
+        meta = {"section": about.optional_text("claim_section"), "context": context}
+        draft.statement(Statement(claim_id, row.text("claim"), group=about.text("claim_title"), meta=meta))
+        evidence = (Evidence(sentences=tuple(alternative)) for alternative in sets)
+        draft.cite(claim_id, claim_id, draft.document(sentences=sentences), row.choice("label", LABELS), *evidence)
     return draft.corpus()
 
 

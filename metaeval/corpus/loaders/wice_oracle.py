@@ -27,29 +27,14 @@ CHAT = {"GPT-3.5": "gpt-3.5-turbo-0613", "GPT-4": "gpt-4-0613"}
 PINNED: Mapping[str, tuple[str, int]] = {
     "oracle_chunks.test.jsonl": ("234bb8c2ca4511ca078e49e07c895a2db61a581d03237e7e1ecb7c48c8510a3e", 2_098_277),
     "oracle_chunks.dev.jsonl": ("ae33170930d690cb96cd46f097ec5658daaf7fd6700d6d2bf97644e3a8dfb2f9", 2_058_627),
-    "t5-3b-anli.test.entailment_score.txt": (
-        "15e1051eff725b70bb014b661f62ffc686379074ac9b6adb4ce6aac0c7ab23f1",
-        20_746,
-    ),
-    "t5-3b-anli.dev.entailment_score.txt": ("66eae7dd66436561a3be6a97f8be593e4cb2f7db90c62ab5223dc95d9cee0424", 20_223),
-    "t5-3b-anli-wice.test.entailment_score.txt": (
-        "4f9c871f6b3f21f2d185180dc56955d8b26bf52ee5d7ede6899b8b837fb2de58",
-        20_675,
-    ),
-    "t5-3b-anli-wice.dev.entailment_score.txt": (
-        "728d3357f5046b9db096e6b40b7cbb6c0463f2696bf12cf84f8095600b31f044",
-        20_143,
-    ),
-    "gpt-3.5-turbo-0613.test.entailment_score.json": (
-        "da3a01a139e29227f3be684d650882510b038377aff51eb640239b6b4444569e",
-        2_202,
-    ),
-    "gpt-4-0613.test.entailment_score.json": (
-        "a55d83840c9f9f301ae6b114da798336cc94d2283259ab80a97befe85911c7d8",
-        2_202,
-    ),
+    "t5-3b-anli.test": ("15e1051eff725b70bb014b661f62ffc686379074ac9b6adb4ce6aac0c7ab23f1", 20_746),
+    "t5-3b-anli.dev": ("66eae7dd66436561a3be6a97f8be593e4cb2f7db90c62ab5223dc95d9cee0424", 20_223),
+    "t5-3b-anli-wice.test": ("4f9c871f6b3f21f2d185180dc56955d8b26bf52ee5d7ede6899b8b837fb2de58", 20_675),
+    "t5-3b-anli-wice.dev": ("728d3357f5046b9db096e6b40b7cbb6c0463f2696bf12cf84f8095600b31f044", 20_143),
+    "gpt-3.5-turbo-0613.test": ("da3a01a139e29227f3be684d650882510b038377aff51eb640239b6b4444569e", 2_202),
+    "gpt-4-0613.test": ("a55d83840c9f9f301ae6b114da798336cc94d2283259ab80a97befe85911c7d8", 2_202),
 }
-"""The SHA-256 and the size in bytes of each file."""
+"""The SHA-256 and the size in bytes of each file; of scores, by MODEL.SPLIT."""
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
@@ -113,12 +98,13 @@ def _verdicts(path: Path) -> dict[str, float]:
 
 def _files(split: str, metrics: Mapping[str, str]) -> tuple[SourceFile, ...]:
     """Return a split's files, under unique names: its chunks, and its metrics' scores. metrics: models by metric."""
-    names = {f"oracle_chunks.{split}.jsonl": f"{INPUTS}/{split}.jsonl"}
+    chunks = f"oracle_chunks.{split}.jsonl"
+    files = [REPOSITORY.file(f"{INPUTS}/{split}.jsonl", *PINNED[chunks], name=chunks)]
     for metric, model in metrics.items():
-        suffix = "json" if metric in CHAT else "txt"
-        scores = f"{OUTPUTS}/retrieval=oracle,entailment={model}/{split}.entailment_score.{suffix}"
-        names[f"{model}.{split}.entailment_score.{suffix}"] = scores
-    return tuple(SourceFile(name, REPOSITORY.file(origin).url, *PINNED[name]) for name, origin in names.items())
+        name = f"{split}.entailment_score.{'json' if metric in CHAT else 'txt'}"
+        path, pinned = f"{OUTPUTS}/retrieval=oracle,entailment={model}/{name}", PINNED[f"{model}.{split}"]
+        files.append(REPOSITORY.file(path, *pinned, name=f"{model}.{name}"))
+    return tuple(files)
 
 
 _TEST, _DEV = _files("test", T5), _files("dev", T5)
