@@ -18,8 +18,10 @@ from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.parsing import csv_records
 
-_Pair = tuple[Rating, str, Mapping[str, float | None]]
+_RatedPair = tuple[Rating, str, Mapping[str, float | None]]
 """A rating, its source, and its scores by metric. Its id is to be numbered: rows may share it."""
+_RowReader = Callable[[str, Mapping[str, Any], DataRow], _RatedPair | str]
+"""A function of the split, the options and a row that returns its pair, or why it is left out."""
 
 UNRATED, REPEATED = "rows without a human rating", "rows that repeat an earlier one"
 _FULL, _NONE = SupportLevel.FULL, SupportLevel.NONE
@@ -36,8 +38,8 @@ _CATEGORIES = {
 """The summarizers of each group of the paper, as in its repository's utils.py."""
 
 
-def _answer(split: str, options: Mapping[str, Any], row: DataRow) -> _Pair | str:
-    """Return the pair of a row of Attributed QA, or why it is left out."""
+def _answer(split: str, options: Mapping[str, Any], row: DataRow) -> _RatedPair | str:
+    """Read a row of Attributed QA."""
     gold = row.choice("human_rating", _YES_NO)
     if gold is None:
         return UNRATED
@@ -49,8 +51,8 @@ def _answer(split: str, options: Mapping[str, Any], row: DataRow) -> _Pair | str
     return rating, row.text("passage"), {"AutoAIS": finite_or_none(row, "nli_score"), "AutoAIS verdict": verdict}
 
 
-def _summary(split: str, options: Mapping[str, Any], row: DataRow) -> _Pair | str:
-    """Return the pair of a row of AggreFact, or why it is left out."""
+def _summary(split: str, options: Mapping[str, Any], row: DataRow) -> _RatedPair | str:
+    """Read a row of AggreFact."""
     cut = row.choice("cut", {"val": "val", "test": "test"})
     if split not in ("all", cut):
         return f"rows of the other cut (split={split})"
@@ -69,37 +71,31 @@ def _summary(split: str, options: Mapping[str, Any], row: DataRow) -> _Pair | st
 
 
 def _load(
-    name: str,
-    read: Callable[[str, Mapping[str, Any], DataRow], _Pair | str],
-    split: str,
-    paths: Mapping[str, Path],
-    options: Mapping[str, Any],
+    name: str, read: _RowReader, split: str, paths: Mapping[str, Path], options: Mapping[str, Any]
 ) -> Corpus | Ratings:
     """Return the ratings of a file, or with texts=yes a corpus of its pairs. read: called for each row."""
     draft, seen = CorpusDraft(f"{name}/{split}"), set[str]()
-    rows: list[Rating] = []
+    rows, sources = list[Rating](), list[str]()
     scores: dict[str, dict[str, float | None]] = {}
-    for row in starmap(DataRow, csv_records(*paths.values(), FETCH)):
-        pair = read(split, options, row)
-        if not isinstance(pair, str) and (content := content_id(*row.fields.values())) in seen:
+    (path,) = paths.values()
+    for cells in starmap(DataRow, csv_records(path, FETCH)):
+        pair = read(split, options, cells)
+        if not isinstance(pair, str) and (content := content_id(*cells.fields.values())) in seen:
             pair = REPEATED
         if isinstance(pair, str):
             draft.drop(pair)
             continue
         seen.add(content)
-        rating = replace(pair[0], id=draft.next_id(pair[0].id))
+        rows.append(rating := replace(pair[0], id=draft.next_id(pair[0].id)))
+        sources.append(pair[1])
         for metric, score in pair[2].items():
             scores.setdefault(metric, {})[rating.id] = score
-        if not options["texts"]:
-            rows.append(rating)
-            continue
-        draft.statement(Statement(rating.id, rating.text, rating.group, rating.system, rating.fields))
-        draft.cite(rating.id, rating.id, draft.document(pair[1]), SupportLevel(int(rating.gold)))
-    return (
-        draft.corpus(scores)
-        if options["texts"]
-        else Ratings(draft.name, rows, scores, dict(draft.dropped), levels=True)
-    )
+    if not options["texts"]:
+        return Ratings(draft.name, rows, scores, dict(draft.dropped), levels=True)
+    for row, source in zip(rows, sources, strict=True):
+        draft.statement(Statement(row.id, row.text, row.group, row.system, row.fields))
+        draft.cite(row.id, row.id, draft.document(source), SupportLevel(int(row.gold)))
+    return draft.corpus(scores)
 
 
 _TEXTS = Option("", "yes: a corpus of texts and their sources, as 'run' reads them, instead of ratings", ("", "yes"))
@@ -139,11 +135,7 @@ AGGREFACT = Dataset(
     default_split="test",
     load=partial(_load, "aggrefact", _summary),
     options={
-        "values": Option(
-            "score",
-            "label: the published decisions, whose thresholds are the val rows' of each set",
-            ("score", "label"),
-        ),
+        "values": Option("score", "label: the published decisions, by thresholds of the val rows", ("score", "label")),
         "texts": _TEXTS,
     },
     scores=_AGGREFACT,

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import tarfile
+import zipfile
 from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler
 
@@ -28,6 +29,15 @@ def archive(**files):
             info = tarfile.TarInfo(f"ALCE-data/{name}")
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
+    return held.getvalue()
+
+
+def zipped(**files):
+    """The bytes of a zip archive with these files in ALCE's folder."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            packed.writestr(f"ALCE-data/{name}", content)
     return held.getvalue()
 
 
@@ -96,7 +106,25 @@ def test_another_archive_than_at_first_is_refused(origin):
         locate(asqa, "all", None)
 
 
-@pytest.mark.parametrize("content", [b"no tar", archive(other=b"[]")])
+def test_a_zip_archive_is_read_and_the_first_download_shows_hashes_that_can_be_pinned(origin, capsys):
+    path, asqa, _ = origin
+    path.write_bytes(zipped(**{ASQA_FILE: json.dumps(QUESTIONS)}))
+    (asqa_file,) = locate(asqa, "all", None).values()
+    assert questions_in(asqa_file) == 4
+    told = capsys.readouterr().err
+    for file in (asqa_file, asqa_file.with_name("ALCE-data.tar")):
+        assert f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" in told
+    locate(asqa, "all", None)
+    assert capsys.readouterr().err == ""
+
+
+CUT = bytearray(zipped(**{ASQA_FILE: b"abc" * 9999}))
+CUT[90:110] = bytes(20)
+
+
+@pytest.mark.parametrize(
+    "content", [b"no tar", archive(other=b"[]"), zipped(other=b"[]"), bytes(CUT), bytes(CUT[:200])]
+)
 def test_an_archive_without_the_file_is_one_sentence(origin, content):
     path, asqa, _ = origin
     path.write_bytes(content)

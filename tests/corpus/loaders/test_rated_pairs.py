@@ -5,16 +5,12 @@ google-research-datasets/Attributed-QA at 01f114b (`Y / N`; '-' stands for no ra
 "AggreFact Benchmark" in the README of Liyan06/AggreFact at 52fffce, spelt as in its final_result.ipynb.
 """
 
-import io
 import re
-import zipfile
-from dataclasses import replace
-from http.server import SimpleHTTPRequestHandler
 
 import pytest
 
 from metaeval.corpus.loaders.rated_pairs import AGGREFACT, ATTRIBUTED_QA, REPEATED, UNRATED
-from metaeval.corpus.loading import check_options, locate, recorded, verify
+from metaeval.corpus.loading import check_options
 from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
 
@@ -175,51 +171,3 @@ def test_cuts_are_splits_and_published_decisions_are_verdicts(made):
 def test_a_faulty_summary_is_told_with_its_line_and_column(made, changed, says):
     with pytest.raises(UserError, match=re.escape(says)):
         made(AGGREFACT, [summary("1"), {**summary("0"), **changed}])
-
-
-@pytest.fixture
-def origin(serve_with, tmp_path, monkeypatch):
-    """A folder that is served, and Attributed QA with the archive in it as its origin."""
-    monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
-    folder = tmp_path / "origin"
-    folder.mkdir()
-
-    class Handler(SimpleHTTPRequestHandler):
-        def __init__(self, *args):
-            super().__init__(*args, directory=str(folder))
-
-        def log_message(self, *args):
-            pass
-
-    (file,) = ATTRIBUTED_QA.files["all"]
-    served = replace(file, url=f"{serve_with(Handler)}/ratings.zip")
-    return folder / "ratings.zip", replace(ATTRIBUTED_QA, files={"all": (served,)})
-
-
-def zipped(name, content):
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(name, content)
-    return held.getvalue()
-
-
-def test_the_first_download_shows_hashes_that_can_be_pinned(origin, capsys):
-    archive, dataset = origin
-    archive.write_bytes(zipped("ratings.csv", "a,b\n1,2\n"))
-    (path,) = locate(dataset, "all", None).values()
-    assert path.read_text() == "a,b\n1,2\n"
-    told = capsys.readouterr().err
-    for file in (path, path.with_name("ratings.zip")):
-        assert f"{recorded(file)}  {file.name}\n" in told
-    assert [row.status for row in verify(dataset, None)] == ["ok"]
-    locate(dataset, "all", None)
-    assert capsys.readouterr().err == ""
-
-
-@pytest.mark.parametrize("broken", ["other name", "cut short", "no archive"])
-def test_an_archive_without_the_file_is_told(origin, broken):
-    archive, dataset = origin
-    good = zipped("ratings.csv", "a,b\n" * 9999)
-    archive.write_bytes({"other name": zipped("x.csv", ""), "cut short": good[:-30], "no archive": b"text"}[broken])
-    with pytest.raises(UserError, match=r"is not an archive with ratings\.csv"):
-        locate(dataset, "all", None)
