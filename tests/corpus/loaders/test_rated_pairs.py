@@ -55,7 +55,7 @@ QA_ROWS = [
     answer("N", "N", "0.1", system_name="RTR-1", answer="Nobody, he \"said\",\nthen", passage=""),
     answer("-", question="an unrated question"),
     answer("", question="another"),
-    answer("N", "-", "", question="who rose"),
+    answer("N", "-", "-", question="who rose"),
     answer("N", "N", "nan", question="who rose"),
     answer("Y"),
 ]  # fmt: skip
