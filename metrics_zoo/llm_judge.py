@@ -148,7 +148,7 @@ _CARD: dict[str, Any] = {
     "low": 0.0,
     "template": "Instruction / Let's think step by step. / Statement / Citation / Prediction",
     "parameters": "the endpoint's",
-    "modules": ("aiohttp", "httpx2"),
+    "modules": ("openai", "aiohttp"),
     "extra": "llm",
 }
 

@@ -241,7 +241,7 @@ STEPS: dict[str, str] = {
 
 # Imported once, before the forks.
 HEAVY = (
-    *"metaeval.cli.app metaeval numba torch transformers pyarrow.parquet aiohttp spacy nltk scipy.stats".split(),
+    *"metaeval.cli.app metaeval numba torch transformers pyarrow.parquet openai spacy nltk scipy.stats".split(),
     *"scipy.optimize matplotlib.backends.backend_agg rouge_score.rouge_scorer".split(),
 )
 

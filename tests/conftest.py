@@ -37,7 +37,7 @@ FORKED = (
     *("metaeval.cli.app", "metaeval.runs.evaluation", "metaeval.runs.scoring_worker"),
     *("metaeval.runs.run", "metaeval.runs.score_panel"),
     *("metaeval.scoring.backends.minilm", "scipy.special"),
-    *("aiohttp", "httpx2", "pyarrow.parquet", "pytest"),
+    *("openai", "aiohttp", "pyarrow.parquet", "pytest"),
 )
 
 # Large packages, which the first test that uses them imports.
@@ -222,7 +222,7 @@ def chromium():
 @pytest.fixture(scope="session")
 def fake(load_module):
     """The module tests/llm/server.py, whose every client here needs the extra 'llm'."""
-    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
     return load_module(HERE / "llm" / "server.py")
 
 

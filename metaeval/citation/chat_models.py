@@ -422,7 +422,7 @@ class _Asker:
 
     def _open(self) -> ChatSession | BatchSession:
         if self.session is None:
-            missing = [name for name in ("aiohttp", "httpx2") if importlib.util.find_spec(name) is None]
+            missing = [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]
             if missing and self._options.batch is None:
                 raise UserError(
                     f"Requests to a chat model need the packages {', '.join(missing)}, which are not installed "

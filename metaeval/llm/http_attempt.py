@@ -1,6 +1,6 @@
 """One attempt to send a chat request over HTTP: the pace at which attempts start, and the transport of one.
 
-It rests on aiohttp alone, which repeats no POST itself.
+It sends by the package `openai`, whose client repeats nothing here, over aiohttp, which repeats no POST either.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import os
 import random
 import ssl
 import zlib
-from contextlib import suppress
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from contextlib import aclosing, suppress
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
 
 import aiohttp
 import httpx2
+from openai import AsyncOpenAI, AsyncStream, DefaultAioHttpClient, Omit, OpenAIError, omit
 
 from metaeval.llm.endpoint import Cause, Endpoint, Fault, fault_of_status, shortened, without_key
 from metaeval.llm.messages import ChatRequest, Reply, read_reply
@@ -80,35 +81,24 @@ class Pace:
 
 _CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 5.0  # for which an unused connection stays open: common servers close theirs then
-_OPENAI_HEADERS = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+_JSON = "application/json"
+_trusted = functools.cache(httpx2.create_ssl_context)
+"""Return the TLS settings with the trusted certificate authorities, cached because reading them is slow."""
 
 
-@functools.cache
-def _trusted() -> ssl.SSLContext:
-    """Return the TLS settings with the trusted certificate authorities, cached because reading them is slow."""
-    return httpx2.create_ssl_context()
+class _Client(AsyncOpenAI):
+    """The package's client, which sends these headers and the key alone: no others that the environment names."""
+
+    @property
+    def default_headers(self) -> dict[str, str | Omit]:
+        """Return the headers of every request. Organisation and project are empty for others than OpenAI."""
+        account = {"OpenAI-Organization": self.organization or omit, "OpenAI-Project": self.project or omit}
+        return {"Accept": _JSON, "Accept-Encoding": "gzip", "Content-Type": _JSON, "User-Agent": "metaeval", **account}
 
 
-def _proxy(url: str) -> str | None:
-    """Return the proxy that the environment names for an address, None without any."""
-    parts, proxies = urlsplit(url), getproxies()
-    proxy = proxies.get(parts.scheme) or proxies.get("all")
-    if not proxy or proxy_bypass(parts.netloc):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
-
-
-def _headers(endpoint: Endpoint) -> dict[str, str]:
-    """Return the headers of every request. Organisation and project are for OpenAI's own address alone."""
-    named = _OPENAI_HEADERS if endpoint.is_openai else {}
-    return {
-        "Accept": "application/json",
-        "Accept-Encoding": "gzip",
-        "Authorization": f"Bearer {endpoint.key or 'none'}",
-        "Content-Type": "application/json",
-        "User-Agent": "metaeval",
-        **{header: os.environ[name] for name, header in named.items() if os.environ.get(name)},
-    }
+_NO_COUNT = {"headers": {"X-Stainless-Retry-Count": omit}}  # of retries, of which the package knows nothing
+_RAW: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[Any], "options": _NO_COUNT}
+"""Arguments of `post` for which it returns a response whose body is not read yet."""
 
 
 class Transport:
@@ -120,18 +110,29 @@ class Transport:
 
     def __init__(self, endpoint: Endpoint, connections: int, timeout: float, reply_bytes: int) -> None:
         self._endpoint = endpoint
+        self._limits = httpx2.Limits(max_connections=connections, keepalive_expiry=_IDLE_SECONDS)
         self._seconds = timeout
         self._reply_bytes = self._most = reply_bytes
-        self._url = f"{endpoint.base_url}/chat/completions"
-        secure = _trusted() if endpoint.base_url.startswith("https:") else True
-        self._client = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=connections, keepalive_timeout=_IDLE_SECONDS, ssl=secure),
-            headers=_headers(endpoint),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(timeout, _CONNECT_SECONDS)),
-            auto_decompress=False,
-            proxy=_proxy(endpoint.base_url),
+
+    @functools.cached_property
+    def _client(self) -> _Client:
+        """Return the client; raises ValueError or `httpx2.InvalidURL` for a malformed address or proxy."""
+        url, hooks = self._endpoint.base_url, {"response": [self._refuse]}
+        none = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+        # Nobody is followed to another address: texts and key are for the one that was named.
+        http = DefaultAioHttpClient(
+            verify=_trusted(), limits=self._limits, cookies=none, event_hooks=hooks, follow_redirects=False
         )
+        # A session as the package makes it, which keeps no cookies.
+        carrier: Any = http._transport_for_url(httpx2.URL(url))
+        session = carrier.get_client()
+        carrier.client = aiohttp.ClientSession(connector=session.connector, cookie_jar=aiohttp.DummyCookieJar())
+        session.detach()
+        named: dict[str, Any] = {"api_key": self._endpoint.key or "none", "base_url": url}
+        if not self._endpoint.is_openai:  # else the package takes both from the environment
+            named |= {"organization": "", "project": ""}
+        timeouts = httpx2.Timeout(None, connect=min(self._seconds, _CONNECT_SECONDS))
+        return _Client(**named, max_retries=0, timeout=timeouts, http_client=http)
 
     async def send(self, request: ChatRequest) -> Reply:
         """Send a request once, and return the reply; raises `Fault` if there is none."""
@@ -139,56 +140,58 @@ class Transport:
             # 4096 bytes have room for an output token with its 20 alternatives.
             self._most = max(self._most, self._reply_bytes + 4096 * request.most_tokens_out)
         try:
-            # Nobody is followed to another address: texts and key are for the one that was named.
-            sending = self._client.post(self._url, data=request.content, allow_redirects=False)
-            async with asyncio.timeout(self._seconds), sending as response:
-                content = await self._content(response)
-        except (TimeoutError, aiohttp.ClientError, OSError) as error:
+            async with asyncio.timeout(self._seconds):
+                response = await self._client.post("/chat/completions", content=request.content, **_RAW)
+                text = await self._text(response)
+        except (OSError, ValueError, OpenAIError, httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError) as error:
             raise self._broken(error) from error
-        # What is kept, shown or cut below is without the key.
-        text = without_key(_decoded(content, response), self._endpoint.key)
-        if not 200 <= response.status < 300:
-            fault = fault_of_status(response.status, text, response.headers)
-            raise Fault(fault.cause, shortened(without_key(fault.detail, self._endpoint.key)), fault.retry_after)
         try:
             return read_reply(text)
         except ValueError as error:
             raise Fault(Cause.GARBLED, f"not a chat completion: {shortened(text)}") from error
 
-    async def _content(self, response: aiohttp.ClientResponse) -> bytes:
-        """Return a response's body, decompressed; raises `Fault` beyond the limit, where reading stops."""
+    async def _refuse(self, response: httpx2.Response) -> None:
+        """Raise the `Fault` of a status other than success; the package would read such a body without a limit."""
+        if not response.is_success:
+            fault = fault_of_status(response.status_code, await self._text(response), response.headers)
+            raise Fault(fault.cause, shortened(without_key(fault.detail, self._endpoint.key)), fault.retry_after)
+
+    async def _text(self, response: httpx2.Response) -> str:
+        """Return a response's body, without the key; raises `Fault` beyond the limit, where reading stops."""
         packing = response.headers.get("content-encoding", "identity").strip().lower()
-        if packing not in ("identity", "gzip", "deflate"):
-            packing = shortened(without_key(packing, self._endpoint.key))
-            raise Fault(Cause.GARBLED, f"the reply is compressed as {packing}, which was not asked for")
-        unpacker = None if packing == "identity" else zlib.decompressobj(47)  # gzip and zlib alike
         content = bytearray()
-        try:
-            while piece := await response.content.readany():
-                # One byte above the limit shows that there is more.
-                content += unpacker.decompress(piece, self._most + 1 - len(content)) if unpacker else piece
+        async with aclosing(response):
+            if packing not in ("identity", "gzip", "deflate"):
+                packing = shortened(without_key(packing, self._endpoint.key))
+                raise Fault(Cause.GARBLED, f"the reply is compressed as {packing}, which was not asked for")
+            async for piece in response.aiter_bytes():
+                content += piece
                 if len(content) > self._most:
                     raise Fault(Cause.TOO_LARGE, f"more than {self._most:,} bytes")
-        except zlib.error as error:
-            raise Fault(Cause.GARBLED, f"the reply is not compressed as it says ({error})") from error
-        return bytes(content)
+        # What is kept, shown or cut later is without the key.
+        return without_key(_decoded(bytes(content), response), self._endpoint.key)
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._client.close()
+        if "_client" in vars(self):
+            await self._client.close()
 
-    def _broken(self, error: Exception) -> Fault:
+    def _broken(self, error: BaseException) -> Fault:
         """Return the fault of a broken connection: a server that was never reached, that hangs, or that hung up."""
-        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.InvalidURL):
+        while isinstance(error, OpenAIError | httpx2.HTTPError) and error.__cause__:
+            error = error.__cause__
+        if isinstance(error, aiohttp.ClientConnectorError | httpx2.InvalidURL | ValueError):
             return Fault(Cause.UNREACHABLE, _reason(error))
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return Fault(Cause.UNREACHABLE, f"no connection within {min(self._seconds, _CONNECT_SECONDS):g} s")
         if isinstance(error, TimeoutError):
             return Fault(Cause.TIMEOUT, f"no answer within {self._seconds:g} s")
+        if isinstance(error, zlib.error):
+            return Fault(Cause.GARBLED, f"the reply is not compressed as it says ({error})")
         return Fault(Cause.DROPPED, "the connection was dropped")
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """Return why a server was not reached, in the system's words (Connection refused) or about its certificate."""
     cause = getattr(error, "os_error", error)
     if isinstance(cause, ssl.SSLCertVerificationError):
@@ -199,9 +202,9 @@ def _reason(error: Exception) -> str:
     return str((os.strerror(number) if number and number > 0 else getattr(cause, "strerror", "")) or error)
 
 
-def _decoded(content: bytes, response: aiohttp.ClientResponse) -> str:
+def _decoded(content: bytes, response: httpx2.Response) -> str:
     """Return a body as text: in UTF-8, 16 or 32, as JSON is, else by the encoding that the response names, if any."""
-    for name in (json.detect_encoding(content), response.charset or "utf-8"):
+    for name in (json.detect_encoding(content), response.charset_encoding or "utf-8"):
         with suppress(LookupError, ValueError):  # an unknown encoding, one of no texts, or another one than it says
             return content.decode(name)
     return content.decode("utf-8", "replace")

@@ -49,7 +49,7 @@ def test_what_the_run_would_refuse_is_refused(tmp_path):
 
 
 def test_the_budget_reaches_the_metrics_that_cost_money_and_no_others():
-    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
     config = RunConfig(budget=2.5, metric_options={"llm-discrete": {"price_in": 1, "price_out": 2}})
     assert load_metric("llm-discrete", config).options.budget == 2.5
     assert "budget" not in type(load_metric("overlap", config).options).model_fields

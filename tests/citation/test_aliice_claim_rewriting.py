@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claim_rewriting import (

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.chat_models import (
     ChatOptions,

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.citeeval.evaluate_responses import cells
 from metaeval.citation.citeeval.evaluate_responses import evaluate as evaluate_splits

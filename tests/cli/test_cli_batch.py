@@ -192,7 +192,7 @@ def forms(cli, pairs, tmp_path):
 
 def test_requests_are_what_openais_types_allow(cli, pairs, tmp_path):
     """Of the package `openai`: each field of a body, and nothing that it does not know; and an endpoint of batches."""
-    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
     from openai.types.batch_create_params import BatchCreateParams
     from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
     from pydantic import TypeAdapter
@@ -221,7 +221,7 @@ def of_vllm(request, body=None, status=200, error=None):
 
 def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, caplog):
     """OpenAI: API reference, "The request output object"; vLLM: entrypoints/openai/run_batch.py, BatchRequestOutput."""
-    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
     from openai.types import BatchError
     from openai.types.chat import ChatCompletion
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.samples import lines_of
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 

@@ -111,7 +111,7 @@ def test_what_is_written_is_evaluated_to_the_same_digits(ran, rated, tmp_path):
 
 
 def test_a_judge_recorded_with_faults_and_replayed_gives_the_same_bytes(cli, ran, contents, fake, rated, tmp_path):
-    pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
 
     def judge(body):
         said = body["messages"][0]["content"]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 QUICK = ("-s", "interval.resamples=30", "-s", "chat.backoff=0.01", "-s", "chat.output=json", "-s", "chat.top_p=null")

@@ -14,7 +14,7 @@ import metaeval
 from metaeval.errors import UserError
 from tests.cli.samples import lines_of
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
 from metaeval.llm.budget import estimate, usd_enough

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause, Endpoint, checked_url, fault_of_status

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 import metaeval
 from metaeval.cli.app import main

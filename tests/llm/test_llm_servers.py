@@ -5,7 +5,7 @@ from contextlib import ExitStack
 
 import pytest
 
-pytest.importorskip("aiohttp", reason="needs the extra 'llm'")
+pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 import metaeval
 from metaeval.citation.chat_models import ChatOptions

@@ -34,7 +34,7 @@ def corpus(ten_documents):
 @pytest.fixture(scope="module")
 def life(corpus, tmp_path_factory):
     """Run a command as a child of one process that has imported what it needs and has run one command."""
-    with lives(corpus, tmp_path_factory.mktemp("lives"), "aiohttp", "httpx2") as run:
+    with lives(corpus, tmp_path_factory.mktemp("lives"), "openai", "aiohttp") as run:
         yield run
 
 

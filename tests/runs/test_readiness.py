@@ -76,7 +76,7 @@ def test_missing_packages_are_named(monkeypatch):
 
 
 def test_a_judge_needs_its_key_and_a_server_of_ones_own_needs_none(monkeypatch):
-    pytest.importorskip("aiohttp")
+    pytest.importorskip("openai")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert str(state("llm-discrete")) == "needs key: OPENAI_API_KEY"
     assert str(state("llm-discrete", ["api_key_env=MY_KEY"])) == "needs key: MY_KEY"
