@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 SHARED = HERE.parents[1] / "shared"
 MINI = HERE.parent / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
 PUNKT = SHARED / "models" / "nltk_data"
-OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 
 # What commands import that tests start as forks.
 FORKED = (

@@ -99,6 +99,7 @@ class ChatServer:
         self.completed = Counter()  # by prompt: answers made, each of which would be paid for
         self.faulted = Counter()  # by kind
         self.bodies = []
+        self.raw = []  # the bodies as bytes
         self.headers = []
         self.in_flight = self.most_in_flight = 0
 
@@ -143,6 +144,7 @@ class ChatServer:
                 lines = head.decode().split("\r\n")
                 headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
                 raw = await reader.readexactly(int(headers.get("content-length", 0)))
+                self.raw.append(raw)
                 self.in_flight += 1
                 self.most_in_flight = max(self.most_in_flight, self.in_flight)
                 try:

@@ -3,11 +3,12 @@
 import asyncio
 import gzip
 import json
+import logging
 import re
 import socketserver
 import threading
 import time
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from email.utils import formatdate
 from pathlib import Path
 from urllib.parse import quote
@@ -18,7 +19,7 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.errors import UserError
 from metaeval.llm.endpoint import Cause, Endpoint, checked_url, fault_of_status
-from metaeval.llm.http_attempt import Pace
+from metaeval.llm.http_attempt import Pace, Transport
 from metaeval.llm.messages import Failure, Reply
 
 
@@ -346,18 +347,152 @@ def test_a_word_that_stands_for_no_key_is_no_secret(fake, new_session, question)
         assert contents(new_session(server.url, key="EMPTY").ask([question("a")])) == ["An EMPTY page."]
 
 
-def test_organisation_project_and_system_are_told_to_openai_alone(fake, new_session, question, monkeypatch):
-    own = {"OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-1", "OPENAI_CUSTOM_HEADERS": "X-Secret: hidden"}
-    for name, value in {**own, "OPENAI_ADMIN_KEY": "sk-admin"}.items():
+SENT = {
+    "accept",
+    "accept-encoding",
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "user-agent",
+}
+AMBIENT = {
+    **{"OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-1", "OPENAI_ADMIN_KEY": "sk-admin-0123"},
+    **{"OPENAI_API_KEY": "sk-another-0123", "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"},
+    "OPENAI_CUSTOM_HEADERS": "X-Secret: hidden\nauthorization: Bearer hidden\nuser-agent: other\nX-\u00e9: \u00e9",
+}
+
+
+@pytest.mark.parametrize("key", ["sk-secret-key", ""])
+def test_a_server_gets_the_key_that_is_meant_for_it_and_nothing_else_of_the_environment(
+    fake, new_session, question, monkeypatch, key
+):
+    for name, value in AMBIENT.items():
         monkeypatch.setenv(name, value)
 
     with fake.ChatServer(answer=echo) as server:
-        new_session(server.url, key="sk-secret-key").ask([question("a")])
+        new_session(server.url, key=key).ask([question("a")])
 
     (headers,) = server.headers
-    assert not {"openai-organization", "openai-project", "x-secret", "x-stainless-os"} & headers.keys()
-    assert headers["authorization"] == "Bearer sk-secret-key"
-    assert "sk-admin" not in str(headers)
+    assert {name for name in headers if name} == SENT
+    assert headers["authorization"] == f"Bearer {key or 'none'}"
+    assert (headers["user-agent"], headers["content-type"]) == ("metaeval", "application/json")
+
+
+@pytest.mark.parametrize(("url", "told"), [("https://api.openai.com/v1", True), ("https://example.org/v1", False)])
+def test_organisation_and_project_are_told_to_openai_alone(monkeypatch, url, told):
+    for name, value in AMBIENT.items():
+        monkeypatch.setenv(name, value)
+
+    async def headers():
+        transport = Transport(Endpoint(url, "tiny", "OPENAI_API_KEY", "sk-secret-key"), 1, 1.0, 1000)
+        client = transport._client
+        await transport.close()
+        return str(client.base_url), {**client.auth_headers, **client.default_headers}
+
+    base_url, sent = asyncio.run(headers())
+    assert base_url == f"{url}/"
+    assert sent["Authorization"] == "Bearer sk-secret-key"
+    own = sent["OpenAI-Organization"], sent["OpenAI-Project"]
+    assert own == ("org-1", "proj-1") if told else not any(isinstance(value, str) for value in own)
+    assert not {"x-secret", "x-stainless-os"} & {name.lower() for name in sent}
+
+
+def test_the_bytes_of_a_request_are_sent_as_they_are(fake, new_session, question):
+    questions = [
+        question("caf\u00e9 \u4e2d \ud83d\ude00 \ud800 </script>\u2028", temperature=0.0),
+        question("", top_p=1e-7),
+    ]
+    with fake.ChatServer(answer=lambda body: "2") as server:
+        new_session(server.url, concurrency=1).ask(questions)
+    assert server.raw == [question.content for question in questions]
+
+
+def test_cookies_are_not_sent_back(fake, new_session, question):
+    answer = (200, fake.completion("2"), {"Set-Cookie": "server=1; Path=/"})
+    with fake.ChatServer(answer=lambda body: answer) as server:
+        session = new_session(server.url.replace("127.0.0.1", "localhost"), concurrency=1)
+        assert contents(session.ask([question("a"), question("b")])) == ["2", "2"]
+    assert [headers.get("cookie") for headers in server.headers] == [None, None]
+
+
+class Proxy(socketserver.StreamRequestHandler):
+    """Answers itself what is to be sent on, and notes it."""
+
+    def handle(self):
+        head = b"".join(iter(self.rfile.readline, b"\r\n")).decode()
+        self.rfile.read(int(re.search(r"(?i)content-length: (\d+)", head)[1]))
+        self.server.heads.append(head)
+        body = self.server.body
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+
+@pytest.fixture
+def proxy(fake):
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Proxy) as server:
+        server.heads, server.body = [], json.dumps(fake.completion("by proxy")).encode()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "HTTP_PROXY", "all_proxy"])
+@pytest.mark.parametrize(("scheme", "user"), [("http://", ""), ("", ""), ("http://", "u:p%40ss@")])
+def test_the_proxy_of_the_environment_is_asked(proxy, new_session, question, monkeypatch, variable, scheme, user):
+    monkeypatch.setenv(variable, f"{scheme}{user}127.0.0.1:{proxy.server_address[1]}")
+    session = new_session("http://judge.invalid:8000/v1", key="sk-secret-key")
+    assert contents(session.ask([question("a")])) == ["by proxy"]
+    (head,) = proxy.heads
+    assert head.startswith("POST http://judge.invalid:8000/v1/chat/completions HTTP/1.1")
+    coded = re.search(r"(?i)proxy-authorization: Basic (\S+)", head)
+    assert (coded and b64decode(coded[1])) == (b"u:p@ss" if user else None)
+
+
+@pytest.mark.parametrize("none", ["*", "127.0.0.1", "127.0.0.0/8", "PORT", "example.org, 127.0.0.1"])
+def test_an_address_without_proxy_is_asked_itself(proxy, fake, new_session, question, monkeypatch, none):
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.server_address[1]}")
+    with fake.ChatServer(answer=echo) as server:
+        monkeypatch.setenv("no_proxy", none.replace("PORT", f"127.0.0.1:{server.port}"))
+        assert contents(new_session(server.url).ask([question("a")])) == ["said a"]
+    assert proxy.heads == []
+
+
+@pytest.mark.parametrize(
+    "proxy", ["ftp://u:hidden-word@h:1", "http://u:hidden-word@h:x1", "http://u:hidden-word@127.0.0.1:99999"]
+)
+def test_a_proxy_that_cannot_be_asked_is_said_without_its_password(new_session, question, monkeypatch, proxy):
+    monkeypatch.setenv("http_proxy", proxy)
+    session = new_session("http://127.0.0.1:9/v1")
+    with pytest.raises(UserError, match=r"Cannot reach http://127\.0\.0\.1:9/v1 \(") as error:
+        session.ask([question("a")])
+    assert "hidden-word" not in str(error.value)
+    assert session.ledger.attempts == 1
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999/v1", "http://a..b/v1", f"http://{'a' * 300}.invalid/v1", "http://x\x00/v1"]
+)
+def test_an_address_that_is_malformed_is_said_at_once(new_session, question, url):
+    session = new_session(url)
+    with pytest.raises(UserError, match="Cannot reach"):
+        session.ask([question(str(number)) for number in range(3)])
+    assert session.ledger.retries.total() == 0
+
+
+def test_what_is_not_http_is_a_dropped_connection(fake, new_session, question):
+    with fake.ChatServer(answer=lambda body: iter([b"SSH-2.0-OpenSSH_9.6\r\n\r\n"])) as server:
+        session = new_session(server.url, retries=2)
+        with pytest.raises(UserError, match="gave no usable reply"):
+            session.ask([question("a")])
+    assert session.ledger.retries["connection dropped"] == 2
+
+
+def test_neither_text_nor_key_is_logged(fake, new_session, question, caplog):
+    with caplog.at_level(logging.DEBUG), fake.ChatServer(answer=echo, faults=0.5, kinds=fake.QUICK_FAULTS) as server:
+        session = new_session(server.url, key="sk-secret-key")
+        session.ask([question(f"private-words {number}") for number in range(20)])
+    assert not re.search("private-words|sk-secret-key", caplog.text)
 
 
 @pytest.mark.parametrize(
@@ -420,7 +555,7 @@ class Wire:
             yield self.piece
 
 
-@pytest.mark.parametrize("status", ["200 OK", "500 Error", "400 Bad Request"])
+@pytest.mark.parametrize("status", ["200 OK", "500 Error", "400 Bad Request", "302 Found"])
 def test_an_answer_without_end_is_given_up_after_a_megabyte_and_called_that(fake, new_session, question, status):
     wire = Wire(status)
     with fake.ChatServer(answer=wire) as server:
