@@ -71,6 +71,17 @@ class Answer:
         return replace(self, id=f"{self.id}#{sample}", sample=sample)
 
     @property
+    def with_text(self) -> dict[int, Passage]:
+        """The passages that have a text, by number from 1: no other one is shown to a judge."""
+        numbered = enumerate(self.passages, start=1)
+        return {number: passage for number, passage in numbered if passage.text.strip()}
+
+    def cites_blank(self, citations: Iterable[int]) -> bool:
+        """Return whether a passage without a text is among these numbers, so that the citations cannot be judged."""
+        cited = (self.passages[number - 1] for number in citations if 0 < number <= len(self.passages))
+        return not all(passage.text.strip() for passage in cited)
+
+    @property
     def sampled_id(self) -> str:
         """The id without the number of the sample."""
         return self.id if self.sample is None else self.id.removesuffix(f"#{self.sample}")

@@ -230,14 +230,20 @@ def test_lqac_by_hand():
     assert rows(judged("No answer was found.")[0].values) == [(0.0, 1.0, 0.0)]
 
 
-def test_what_gives_nothing_to_read_is_not_asked_and_supports_nothing():
-    # 9 is no passage, and 3 holds no text: LongCite, too, gives an empty snippet 0 without asking.
+def test_nothing_is_asked_about_a_citation_without_a_text():
+    # 9 is no passage, and supports nothing; 3 has no text, so that its relevance is not known.
     _, _, inquiries = asked("It is long [1][9][3].", TEN)
     assert [(one.kind.name, one.citation) for one in inquiries] == [("lqac_recall", None), ("lqac_precision", 0)]
     found, _ = judged("It is long [1][9][3].", FULL, RELEVANT, options=TEN)
-    assert (found.words[0]["lqac_relevant"], rows(found.values)[0][0]) == ("1 0 0", pytest.approx(1 / 3))
-    nothing, _ = judged("It is long [9][3].", options=TEN)
+    assert (found.words[0]["lqac_relevant"], rows(found.values)[0][1]) == ("1 0 ?", 1)
+    assert [rows(found.values, end)[0][0] for end in ("worst", "best")] == [pytest.approx(1 / 3), pytest.approx(2 / 3)]
+    nothing, _ = judged("It is long [9].", options=TEN)
     assert (rows(nothing.values), nothing.words[0]["lqac_said"]) == ([(0.0, 0.0, 0.0)], "none")
+    # The passage without a text may be what the others lack.
+    for text, replies in (("It is long [9][3].", ()), ("It is long [1][3].", (PARTIAL, RELEVANT))):
+        doubtful, _ = judged(text, *replies, options=TEN)
+        assert doubtful.words[0]["lqac_said"] is None
+        assert [rows(doubtful.values, end)[0][1] for end in ("worst", "best")] == [0, 1]
 
 
 BAD = [

@@ -113,9 +113,9 @@ def test_every_edit_distance_is_exact_with_and_without_the_shifted_index(golden)
         citations, edits = case["citations_1based"], edits_of(case["edits"])
         assert edit_distance(citations, edits, index_shift=True) == case["released_code"], case["case"]
         assert edit_distance(citations, edits) == case["without_off_by_one"], case["case"]
-        assert by_edits(citations, 2, edits, RELEASED, passages=10)[0] == case["released_code"], case["case"]
+        assert by_edits(citations, 2, edits, RELEASED, passages=range(1, 11))[0] == case["released_code"], case["case"]
         own = replace(RELEASED, index_shift=False)
-        assert by_edits(citations, 2, edits, own, passages=10)[0] == case["without_off_by_one"], case["case"]
+        assert by_edits(citations, 2, edits, own, passages=range(1, 11))[0] == case["without_off_by_one"], case["case"]
 
 
 def fate(citation, cited, edits):

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -223,6 +224,34 @@ def test_only_what_is_needed_is_asked():
     assert asked == [(0, "attribution"), (3, "attribution"), (3, "editing")]
     spare = Asking(model="tiny", contexts=False)
     assert [(one.response, one.module) for one in questions_of(every, splits, spare)] == [(3, "editing")]
+
+
+@pytest.mark.parametrize("options", [PAPER, RELEASED])
+def test_passages_without_a_text_are_not_shown_and_what_cites_them_is_not_judged(options):
+    blank = Answer("a", "Long [1]. Wide [1][2]. Old [2]. Deep.", (PASSAGES[0], Passage(" ", "Title alone")), "q?")
+    sent = []
+
+    def ask(asked):
+        sent.extend(content(request) for request in asked)
+        # The reply of editing also rates statement 2, and adds the passage that was not shown.
+        edits = [{"action": "add", "citation": 2, "reason": "evidence"}]
+        said = [{"id": 1, "thinking": "", "edits": [], "rating": 3}]
+        said += [{"id": 2, "thinking": "", "edits": edits, "rating": 5}]
+        return [reply(said if name == "editing" else CONTEXTS_OF_FOUR) for name in ("attribution", "editing")]
+
+    result = evaluate(blank, ask, options=replace(options, merge_below=0))
+    assert not any("Title alone" in text or '<passage id="2"' in text for text in sent)
+    assert re.findall('id="([0-9])" cites="([0-9 ]*)"', sent[1]) == [("1", "1"), ("2", ""), ("3", ""), ("4", "")]
+    assert [row["rating"] for row in result.rows] == [0.5, None, None, 0]  # by no profile full marks
+    assert (result.counts["statements citing no source text"], result.counts["statements missing a value"]) == (2, 2)
+    assert result.judged.problems == {"no such statement": 1}
+    lacking = result.rated.lacking(result.rated.values["auto"].missing, "no judgement")
+    assert [(place, why) for _, place, _, why in lacking] == [
+        ("statement 2", "no source text"),
+        ("statement 3", "no source text"),
+    ]
+    # Where no passage has a text, nothing is asked.
+    assert requests(replace(blank, passages=(Passage(""), Passage("\n")))) == []
 
 
 def test_a_refusal_needs_no_judge_and_has_no_value():

@@ -67,10 +67,12 @@ EXAMPLE = ((1, 6), (Edit("delete", 1, 6), Edit("add", 3, 7)))
 def test_the_prompts_own_example_is_0491_and_as_released_0992():
     # KEEP, DELETE_1, ADD_3: (1.00298631 + 0.06935712 + 0.43404136) / 3 - 0.01090173 = 0.50212826 - 0.01090173
     assert actions(*EXAMPLE) == ("KEEP", "DELETE_1", "ADD_3")
-    assert by_edits(EXAMPLE[0], RETRIEVAL, EXAMPLE[1], PAPER, passages=10)[0] == pytest.approx(0.49122653, abs=1e-8)
+    assert by_edits(EXAMPLE[0], RETRIEVAL, EXAMPLE[1], PAPER, passages=range(1, 11))[0] == pytest.approx(
+        0.49122653, abs=1e-8
+    )
     # One too high, 1 and 6 are 2 and 7: the deletion of 6 finds nothing, the addition of 7 is there already.
     assert actions(*EXAMPLE, index_shift=True) == ("KEEP", "KEEP")
-    assert by_edits(*EXAMPLE[:1], RETRIEVAL, EXAMPLE[1], RELEASED, passages=10)[0] == pytest.approx(
+    assert by_edits(*EXAMPLE[:1], RETRIEVAL, EXAMPLE[1], RELEASED, passages=range(1, 11))[0] == pytest.approx(
         1.00298631 - 0.01090173, abs=1e-8
     )
 
@@ -90,10 +92,10 @@ def test_the_prompts_own_example_is_0491_and_as_released_0992():
 )
 def test_edits_that_cannot_be_are_counted_and_leave_no_value(citations, edits, problems):
     assert citation_edits.edit_problems(citations, edits, range(1, 6)) == problems
-    value = by_edits(citations, RETRIEVAL, edits, PAPER, passages=5)
+    value = by_edits(citations, RETRIEVAL, edits, PAPER, passages=range(1, 6))
     assert np.isnan(value[0]) == bool(problems)
     # As it stands: the released code scores whatever it is given.
-    lenient = by_edits(citations, RETRIEVAL, edits, replace(PAPER, bad_edits="as it stands"), passages=5)
+    lenient = by_edits(citations, RETRIEVAL, edits, replace(PAPER, bad_edits="as it stands"), passages=range(1, 6))
     assert lenient[0] == citation_edits.edit_distance(citations, edits)
 
 

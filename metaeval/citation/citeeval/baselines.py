@@ -6,7 +6,7 @@ verdict lies between its worst and its best, and is an estimate from comparable 
 
 LQAC (LongBench-Cite, arXiv 2409.02897) asks whether a statement is supported and whether each citation is relevant. The
 released code asks for a rating in ten tokens, up to five times and later at random; here each question is asked once,
-and a malformed reply stays missing. AttrScore (Yue et al. 2023, arXiv 2305.06311) assigns a label to each citation, by
+and a malformed reply stays missing, as does a passage without a text, which LongCite gives 0. AttrScore (Yue et al. 2023, arXiv 2305.06311) assigns a label to each citation, by
 a chat model without examples or by a metric with three classes. The wording of all questions is this project's own.
 """
 
@@ -183,10 +183,9 @@ class JudgedStatements:
 
 
 def citable(statement: ResponseStatement, response: Response) -> list[tuple[int, Passage]]:
-    """Return (index in the statement's citations, passage) of each citation whose passage has a text or a title."""
-    cited = [(place, n) for place, n in enumerate(statement.citations) if 1 <= n <= len(response.passages)]
-    passages = [(place, response.passages[n - 1]) for place, n in cited]
-    return [(place, passage) for place, passage in passages if passage.text.strip() or passage.title.strip()]
+    """Return (index in the statement's citations, passage) of each citation whose passage has a text."""
+    passages = response.with_text
+    return [(place, passages[number]) for place, number in enumerate(statement.citations) if number in passages]
 
 
 SUPPORT: Mapping[str, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
@@ -203,7 +202,7 @@ def lqac_inquiries(responses: Sequence[Response], splits: Sequence[Split], make:
 
     About a cited statement: how far its passages together support it,
     and whether each is relevant. About an uncited one: whether it needs a citation. No questions are about citations
-    without a passage or with an empty one, and about responses that say that they found no answer. Raises
+    without a passage or with one that has no text, and about responses that say that they found no answer. Raises
     ValueError if the lengths differ.
     """
     prompts = {kind.name: kind.prompt() for kind in KINDS}
@@ -228,7 +227,8 @@ def lqac(responses: Sequence[Response], splits: Sequence[Split], heard: Heard) -
 
     Recall: 1, 0.5 or 0 for full, partial or no support; without citations, 1 if the statement needs none, else 0.
     Precision: the share of its citations that are relevant, 0 without citations. A citation whose passage does not
-    exist or is empty supports nothing and is irrelevant. A response that says that it found no answer needs none.
+    exist supports nothing and is irrelevant; one whose passage has no text is not judged, and neither is recall, unless
+    the other passages support the statement fully. A response that says that it found no answer needs none.
     """
     choices = {
         (inquiry.kind, inquiry.response, inquiry.statement, inquiry.citation): read_answer(answer, inquiry.kind.read)[0]
@@ -240,16 +240,17 @@ def lqac(responses: Sequence[Response], splits: Sequence[Split], heard: Heard) -
     relevance: list[float] = []
     of: list[int] = []  # the statement of each citation
     words: list[StatementRow] = []
-    for number, (_, split) in enumerate(zip(responses, splits, strict=True)):
+    for number, (response, split) in enumerate(zip(responses, splits, strict=True)):
         for place, statement in enumerate(split.statements):
             if statement.citations:
-                verdict = word = choices.get((RECALL, number, place, None), "none")
+                word = choices.get((RECALL, number, place, None), "none")
+                verdict = word = None if statement.no_text and word != "full" else word
             else:
                 word = choices.get((NEED, number, place, None), "no")
                 verdict = {"yes": "needs a citation", "no": "needs none", None: None}[word]
             relevant = [
-                worth[choices.get((PRECISION, number, place, citation), "irrelevant")]
-                for citation in range(len(statement.citations))
+                worth[choices.get((PRECISION, number, place, citation), None if blank else "irrelevant")]
+                for citation, blank in enumerate(response.cites_blank([cited]) for cited in statement.citations)
             ]
             recalls.append(worth[word])
             relevance += relevant
@@ -330,7 +331,7 @@ def attrscore(
 
 
 def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], make: MakeRequest) -> list[Inquiry]:
-    """Return the questions of AttrScore, one for each citation of a passage with a text or a title."""
+    """Return the questions of AttrScore, one for each citation of a passage with a text."""
     prompt = LABEL.prompt()
     inquiries: list[Inquiry] = []
     for where, response, statement, passage in _cited_passages(responses, splits):
@@ -374,7 +375,7 @@ def most_probable_label(ways: ThreeWay | None) -> str | None:
 def _cited_passages(
     responses: Sequence[Response], splits: Sequence[Split]
 ) -> Iterator[tuple[Where, Response, ResponseStatement, Passage]]:
-    """Yield (indices, response, statement, passage) of each citation whose passage has a text or a title."""
+    """Yield (indices, response, statement, passage) of each citation whose passage has a text."""
     for number, (response, split) in enumerate(zip(responses, splits, strict=True)):
         for place, statement in enumerate(split.statements):
             for citation, passage in citable(statement, response):

@@ -83,7 +83,7 @@ def improved(
 
     split: the answer's statements, by the same options.
     """
-    highest = min(len(answer.passages), options.highest or len(answer.passages))
+    passages = [number for number in answer.with_text if number <= (options.highest or number)]
     changes: list[_Change] = []
     done: dict[int, tuple[Edit, ...]] = {}
     fates: dict[int, Fate] = {}
@@ -93,7 +93,7 @@ def improved(
         if statement_edits is None or split.no_answer:
             fates[statement.number] = "not judged" if statement.citations else "unchanged"
             continue
-        after, able, wrong = apply_edits(statement.citations, statement_edits, range(1, highest + 1))
+        after, able, wrong = apply_edits(statement.citations, statement_edits, passages)
         new_changes = _changes(answer, statement, after, options.styles)
         if new_changes is None:
             fates[statement.number] = "marks not found"

@@ -53,6 +53,7 @@ from metaeval.citation.citeeval.options_and_values import (
     response_values,
 )
 from metaeval.citation.citeeval.splitting import Split
+from metaeval.citation.data_model import NO_TEXT
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.measures import Statistic, means
 from metaeval.llm.messages import Answer, Ask, read_answer
@@ -107,7 +108,12 @@ class Rated:
         """Return (id of the response, place, text, reason) of the statements that are marked as `missing`."""
         statements = [each for split in self.splits for each in split.statements]
         return [
-            (self.responses[self.response[n]].id, f"statement {statements[n].number}", statements[n].text, reason)
+            (
+                self.responses[self.response[n]].id,
+                f"statement {statements[n].number}",
+                statements[n].text,
+                NO_TEXT if statements[n].no_text else reason,
+            )
             for n in np.flatnonzero(missing)
         ]
 
@@ -189,8 +195,9 @@ class Rated:
             totals.update({f"questions: {state}": count for state, count in judged.states.items()})
             totals.update({f"problems: {name}": count for name, count in judged.problems.items()})
             totals["responses without an answer"] += split.no_answer
-            passages = range(1, len(self.responses[number].passages) + 1)
+            passages = self.responses[number].with_text
             for statement in split.statements:
+                totals[f"statements citing {NO_TEXT}"] += statement.no_text
                 edits = judged.edits.get(statement.number, ()) if statement.citations else ()
                 totals.update(f"edits: {problem}" for problem in edit_problems(statement.citations, edits, passages))
         totals["statements missing a value"] = int(
@@ -300,9 +307,10 @@ def values_of(
     for response, split, verdicts in zip(responses, splits, judged, strict=True):
         for statement in split.statements:
             cited, context = statement.citations, verdicts.contexts.get(statement.number)
-            edits, passages = verdicts.edits.get(statement.number), len(response.passages)
-            ratings.append(by_rating(cited, context, verdicts.stars.get(statement.number), options))
-            distances.append(by_edits(cited, context, edits, options, passages, coefficients))
+            edits, stars = verdicts.edits.get(statement.number), verdicts.stars.get(statement.number)
+            rules = PAPER if statement.no_text else options
+            ratings.append(by_rating(cited, context, stars, rules))
+            distances.append(by_edits(cited, context, edits, rules, response.with_text, coefficients))
     rating, edit = (Units(*np.array(rows, dtype=np.float64).reshape(-1, 3).T) for rows in (ratings, distances))
     if mode != "edits":
         return {"rating": rating}

@@ -270,17 +270,19 @@ def request_for(
 ) -> ChatRequest:
     """Return the request of a module for a response; it tells the statements' citations only for editing.
 
-    statements: all of the response, which are shown. part: those to judge.
+    statements: all of the response, which are shown. part: those to judge. Passages without a text are not shown, and
+    neither are the citations of a statement that cites one: they are not judged.
     """
     numbers = {statement.number for statement in part} if len(part) < len(statements) else set()
     shown_statements = []
     for statement in statements:
-        cited = f' cites="{" ".join(map(str, statement.citations))}"' if module == "editing" else ""
+        citations = () if statement.no_text else statement.citations
+        cited = f' cites="{" ".join(map(str, citations))}"' if module == "editing" else ""
         tag = f'statement id="{statement.number}"{cited}' + (' judge="yes"' if statement.number in numbers else "")
         shown_statements.append(f"<{tag}>{shown(statement.text)}</statement>")
     content = prompt.fill(
         query=shown(response.question),
-        passages="\n".join(shown_passage(passage, number) for number, passage in enumerate(response.passages, start=1)),
+        passages="\n".join(shown_passage(passage, number) for number, passage in response.with_text.items()),
         statements="\n".join(shown_statements),
     )
     if numbers:
@@ -338,18 +340,24 @@ class JudgeQuestion:
 def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking: Asking) -> Iterator[JudgeQuestion]:
     """Yield the questions, response by response, and of each those of attribution before those of editing.
 
-    There are none about a response without statements, or that says that it found no answer. Editing is asked for parts
-    with a citation, attribution as the option `contexts` says. Raises ValueError if the lengths differ.
+    There are none about a response without statements, or that says that it found no answer, or whose passages all lack
+    a text. Editing is asked for parts with a citation that can be judged, attribution as the option `contexts` says.
+    Raises ValueError if the lengths differ.
     """
     prompts = load_prompts(asking)
     for index, (response, split) in enumerate(zip(responses, splits, strict=True)):
         size = asking.statements_per_request or max(len(split.statements), 1)
         parts = [split.statements[start : start + size] for start in range(0, len(split.statements), size)]
-        for module in () if split.no_answer else MODULES:
+        unseen = bool(response.passages) and not response.with_text
+        for module in () if split.no_answer or unseen else MODULES:
             for part in parts:
-                if asking.contexts if module == "attribution" else any(statement.citations for statement in part):
+                if asking.contexts if module == "attribution" else any(map(_is_judged, part)):
                     request = request_for(module, response, split.statements, part, prompts[module], asking)
                     yield JudgeQuestion(index, module, part, request)
+
+
+def _is_judged(statement: ResponseStatement) -> bool:
+    return bool(statement.citations) and not statement.no_text
 
 
 def judge_responses(
@@ -365,7 +373,8 @@ def judge_responses(
     """
     heard: list[list[tuple[JudgeQuestion, QuestionState, ParsedReply]]] = [[] for _ in splits]
     for question, answer in answers:
-        about = question.module, {statement.number for statement in question.part}
+        judged = [each for each in question.part if question.module == "attribution" or not each.no_text]
+        about = question.module, {statement.number for statement in judged}
         if asking.output == "text":
             read = partial(read_tags, module=about[0], numbers=about[1], stops=options.stops)
         else:
@@ -392,7 +401,7 @@ def _judged(
         ended[question.module].append(state)
         if state == "read":
             is_attribution = question.module == "attribution"
-            expected = {statement.number for statement in question.part if is_attribution or statement.citations}
+            expected = {statement.number for statement in question.part if is_attribution or _is_judged(statement)}
             rated = reply.edits.keys() & reply.stars.keys() if mode == "edits" else reply.stars.keys()
             judged = reply.contexts.keys() if is_attribution else rated
             problems["not judged"] += len(expected - judged)

@@ -5,7 +5,7 @@ Values are columns (`Units`) with their bounds where verdicts are missing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -138,20 +138,19 @@ def by_edits(
     context: int | None,
     edits: Sequence[Edit] | None,
     options: CiteEvalOptions = PAPER,
-    passages: int | None = None,
+    passages: Collection[int] | None = None,
     coefficients: Coefficients = PUBLISHED,
 ) -> UnitEnds:
     """Return EditDist: the edit distance of a statement's citations; of an uncited statement, see `uncited`.
 
-    edits: None where the judge gave none, empty where it would change nothing. passages: the number of passages (None:
+    edits: None where the judge gave none, empty where it would change nothing. passages: numbers of the passages (None:
     not known, and additions of any passage are allowed).
     """
     if not citations:
         return uncited(context, options)
     if edits is None and options.missing_edits == "none":
         return (1.0, 1.0, 1.0)
-    numbers = None if passages is None else range(1, passages + 1)
-    if edits is None or (options.bad_edits == "unscored" and edit_problems(citations, edits, numbers)):
+    if edits is None or (options.bad_edits == "unscored" and edit_problems(citations, edits, passages)):
         # Between the ends of what the coefficients can give and 1, the value without edits.
         worths = [worth + coefficients.intercept for worth in coefficients.action.values()]
         return np.nan, min(1.0, *worths), max(1.0, *worths)

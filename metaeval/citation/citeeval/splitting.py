@@ -40,7 +40,7 @@ class ResponseStatement:
     number: in the response, from 1. citations: passage numbers from 1 without duplicates, in the order of the marks.
     unread: marks that cite nothing, because no passage has their number, they are above the highest number that is
     read, or they are unparsable. start, end: offsets of the sentence in the response. id: in a published file; empty
-    for statements that we split.
+    for statements that we split. no_text: a cited passage has no text, so that the citations are not judged.
     """
 
     number: int
@@ -50,6 +50,7 @@ class ResponseStatement:
     end: int
     unread: tuple[Mark, ...] = ()
     id: str = ""
+    no_text: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,8 @@ def _statement(number: int, sentence: LocatedText, answer: Answer, options: Cite
         # The iteration order of a set depends on all of its members, and on the order of insertion.
         in_set_order = {mark.number for mark in marks if mark.number is not None}
         citations = tuple(number for number in in_set_order if number in citations)
-    return ResponseStatement(number, _clean(sentence, answer, options), citations, *sentence.span(), unread)
+    text, blank = _clean(sentence, answer, options), answer.cites_blank(citations)
+    return ResponseStatement(number, text, citations, *sentence.span(), unread, no_text=blank)
 
 
 def _clean(sentence: LocatedText, answer: Answer, options: CiteEvalOptions) -> str:

@@ -85,7 +85,7 @@ def edited_statements(
     left_out: Counter[str] = Counter()
     options = rated.options
     for human, split, judged, code in zip(people, rated.splits, rated.judged, group.tolist(), strict=True):
-        numbers = range(1, len(human.answer.passages) + 1)
+        numbers = human.answer.with_text
         for statement in split.statements:
             citations, edits = statement.citations, judged.edits.get(statement.number)
             if not citations:

@@ -33,7 +33,8 @@ def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:
         statements: list[ResponseStatement] = []
         for number, entry in enumerate(row.rows("prediction_sentences_and_citations"), start=1):
             text, citations = entry.text("sentence"), tuple(dict.fromkeys(entry.numbers("citations")))
-            statements.append(ResponseStatement(number, text, citations, start=0, end=0, id=entry.identifier("id")))
+            name, blank = entry.identifier("id"), answer.cites_blank(citations)
+            statements.append(ResponseStatement(number, text, citations, start=0, end=0, id=name, no_text=blank))
         check_ids((statement.id for statement in statements), "statements", row.where)
         no_answer = [statement.text for statement in statements] == [NO_ANSWER]
         yield answer, Split(tuple(statements), no_answer)
