@@ -35,12 +35,14 @@ class LeftOut:
     """A piece of an answer's text that does not belong to the answer: offsets, and what it is ("list number").
 
     written: the text that is read in its place. Where start and end are equal, the file reader has left it out itself.
+    sources: of a list of sources, how many it holds.
     """
 
     start: int
     end: int
     kind: str
     written: str = ""
+    sources: int = 0
 
 
 @dataclass(frozen=True)

@@ -408,7 +408,7 @@ def test_bracket_notes_are_warnings_and_the_format_is_told(tmp_path, caplog):
     told = [(record.levelname, record.message) for record in caplog.records]
     assert any(level == "INFO" and "read as research: 1 answer, 4 citations" in says for level, says in told)
     assert any(level == "WARNING" and "cited sources have no text" in says for level, says in told)
-    assert any("1 source list" in says for _, says in told)
+    assert any("1 list of 2 sources" in says for _, says in told)
 
 
 TREC_RAG = Path(__file__).parents[3] / "shared" / "data" / "trec_rag"

@@ -6,8 +6,9 @@ verdict lies between its worst and its best, and is an estimate from comparable 
 
 LQAC (LongBench-Cite, arXiv 2409.02897) asks whether a statement is supported and whether each citation is relevant. The
 released code asks for a rating in ten tokens, up to five times and later at random; here each question is asked once,
-and a malformed reply stays missing, as does a passage without a text, which LongCite gives 0. AttrScore (Yue et al. 2023, arXiv 2305.06311) assigns a label to each citation, by
-a chat model without examples or by a metric with three classes. The wording of all questions is this project's own.
+and a malformed reply stays missing, as does a passage without a text, which LongBench-Cite gives 0. AttrScore (Yue et
+al. 2023, arXiv 2305.06311) assigns a label to each citation, by a chat model without examples or by a metric with three
+classes. The wording of all questions is this project's own.
 """
 
 from __future__ import annotations

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from metaeval.citation.data_model import LeftOut
+
 SpanKind = Literal["claim", "mark", "either"]
 
 
@@ -51,14 +53,14 @@ class CitedText:
     """An answer with its spans and distinct sources, written in the order of its record.
 
     left_out: counts of citations that the format does not read, by reason. cut: what the file reader left out of the
-    text, as no part of the answer (kinds as in `LeftOut`). marks_in_text: the citations are marks [n]
+    text, as no part of the answer (the offsets say nothing). marks_in_text: the citations are marks [n]
     in the text, which stay there. id, question, group, system: empty where the record has none.
     """
 
     sources: list[CitedSource] = field(default_factory=list)
     spans: list[CitedSpan] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    cut: list[str] = field(default_factory=list)
+    cut: list[LeftOut] = field(default_factory=list)
     id: str = ""
     question: str = ""
     group: str = ""
@@ -113,10 +115,9 @@ class CitedText:
         self.spans.append(CitedSpan("mark", start, end, tuple(sources), exact=True))
 
     def leave_out(self, start: int, end: int, kind: str) -> None:
-        """Cut a piece of the text that does not belong to the answer, at offsets in code points. kind: as in
-        `LeftOut`."""
+        """Cut a piece of the text that does not belong to the answer, at offsets in code points."""
         self.mark(start, end, ())
-        self.cut.append(kind)
+        self.cut.append(LeftOut(start, end, kind))
 
 
 Reasons = Counter[str]

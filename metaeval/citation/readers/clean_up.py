@@ -76,7 +76,10 @@ def left_out_text(answers: Sequence[Answer]) -> str:
     """Return the counts of what is left out of answers, by kind, but for signs of Markdown; empty without any."""
     kinds = Counter(piece.kind for answer in answers for piece in answer.left_out if piece.kind)
     cut = sum(any(piece.kind for piece in answer.left_out) for answer in answers)
-    counted = ", ".join(count(number, kind) for kind, number in kinds.items())
+    sources = count(sum(piece.sources for answer in answers for piece in answer.left_out), "source")
+    counted = ", ".join(
+        count(number, kind) + (f" of {sources}" if kind == KIND else "") for kind, number in kinds.items()
+    )
     return f"left out of {count(cut, 'answer')}: {counted}" if kinds else ""
 
 
@@ -145,7 +148,7 @@ def _code(text: str, *_: Any) -> Iterator[LeftOut]:
 
 def _lists(text: str, *_: Any) -> Iterator[LeftOut]:
     lists = source_lists(text)
-    pieces = [LeftOut(listed.start, listed.end, KIND) for listed in lists]
+    pieces = [LeftOut(listed.start, listed.end, KIND, sources=len(listed.sources)) for listed in lists]
     yield from pieces
     labelled = {source.label: source for listed in lists for source in listed.sources if source.label}
     for citation in citations_in(_blanked(text, pieces), labelled) if labelled else ():

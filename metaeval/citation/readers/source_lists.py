@@ -33,8 +33,8 @@ class SourceList:
     sources: tuple[ListedSource, ...]
 
 
-KIND = "source list"
-"""What is said to be left out."""
+KIND = "list"
+"""What is said to be left out, with the number of its sources."""
 
 _NAMES = frozenset(
     """references reference bibliography citations citation footnotes footnote endnotes sources_cited works_cited

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.data_model import Answer
+from metaeval.citation.data_model import Answer, LeftOut
 from metaeval.citation.readers.cited_text import WITHOUT_TEXT, CitedText
 from metaeval.corpus.data_rows import DataRow
 from metaeval.errors import UserError
@@ -195,7 +195,7 @@ def answering(blocks: Iterable[DataRow], draft: CitedText, gap: str = "\n") -> I
     start, cited, called = draft.length, len(draft.spans), False
     for block in blocks:
         if is_aside(block.fields, REASONING):
-            draft.cut.append("reasoning block")
+            draft.cut.append(LeftOut(start, start, "reasoning block"))
             continue
         if is_aside(block.fields, _CALL):
             called = True
