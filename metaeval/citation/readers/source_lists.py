@@ -6,13 +6,15 @@ A list under a heading such as "References" may stand anywhere; one without a he
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, takewhile
 from unicodedata import normalize
 
 from metaeval.cells import plain_heading
-from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.marks_and_sentences import brackets, find_marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,26 +38,20 @@ class SourceList:
 KIND = "list"
 """What is said to be left out, with the number of its sources."""
 
-_NAMES = frozenset(
-    """references reference bibliography citations citation footnotes footnote endnotes sources_cited works_cited
-    literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
+_HEADINGS = """references reference bibliography citations citation footnotes footnote endnotes sources_cited
+    works_cited literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
     einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
     riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
     viitteet przypisy literatura kaynakca referanslar daftar_pustaka referensi tai_lieu_tham_khao библиография
     список_литературы использованные_источники сноски βιβλιογραφια المراجع المصادر והמקורות ביבליוגרפיה संदर्भ सन्दर्भ
     参考文献 参考资料 參考資料 參考文獻 参考来源 參考來源 引用来源 引用來源 资料来源 資料來源 信息来源 数据来源 引用文献
-    参考链接 參考連結 参考网址 引用 脚注 出典 参照 参考 参考サイト 引用元 참고문헌 참고자료 출처 각주 อ้างอิง""".split()
-)
-"""Headings of lists of sources, as `plain_heading` writes them, with _ between words."""
-
-_OFTEN_NAMES = frozenset(
-    """sources source links link notes literature reading resources quellen quelle literatur belege nachweise
+    参考链接 參考連結 参考网址 引用 脚注 出典 参照 参考 参考サイト 引用元 참고문헌 참고자료 출처 각주 อ้างอิง"""
+_OFTEN = """sources source links link notes literature reading resources quellen quelle literatur belege nachweise
     anmerkungen verweise fuentes fuente enlaces notas fontes fonte fonti note liens ressources bronnen bron literatuur
     kallor kilder zrodla zdroje kaynaklar sumber nguon источники источник литература ссылки джерела πηγες מקורות स्रोत
-    来源 來源 链接 延伸阅读 延伸閱讀 相关链接 参考リンク 관련링크 further_information learn_more weblinks""".split()
-)
-"""Headings that other lists have too."""
-
+    来源 來源 链接 延伸阅读 延伸閱讀 相关链接 参考リンク 관련링크 further_information learn_more weblinks"""
+# By how sure a heading of a list of sources is (_: between words); 1: other lists have it too.
+_NAMES = {strength: frozenset(map(plain_heading, names.split())) for strength, names in ((2, _HEADINGS), (1, _OFTEN))}
 _FILLERS = frozenset(
     """and of the list cited used consulted key selected further additional web online external main primary for this
     these my all works work i in here are is see also full with recommended answer report und der die verwendete
@@ -159,11 +155,11 @@ class _Entry:
     def has_address(self) -> bool:
         return bool(_ADDRESS.search(self.text))
 
-    @property
-    def is_address(self) -> bool:
-        """Whether nothing but a link, or an address with the day of the visit, is in the entry."""
-        rest = LINK.sub("", self.text, count=1) if LINK.search(self.text) else _ADDRESS.sub("", self.text, count=1)
-        return self.has_address and bool(_ACCESSED.fullmatch(rest))
+
+def _is_address(text: str) -> bool:
+    """Return whether nothing but a link, or an address with the day of the visit, is in a text."""
+    rest = (LINK if LINK.search(text) else _ADDRESS).sub("", text, count=1)
+    return bool(_ADDRESS.search(text) and _ACCESSED.fullmatch(rest))
 
 
 def source_lists(text: str) -> list[SourceList]:
@@ -176,12 +172,9 @@ def source_lists(text: str) -> list[SourceList]:
 
 def _found(text: str) -> Iterator[SourceList]:
     lines = text.split("\n")
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line) + 1)
-    starts[-1] = len(text)
-    code = code_blocks(text)
-    fenced = {at for at, start in enumerate(starts[:-1]) if _inside(code, start)}
+    starts = [*accumulate((len(line) + 1 for line in lines[:-1]), initial=0), len(text)]
+    places = (map(partial(bisect_left, starts), block) for block in code_blocks(text))
+    fenced = {at for first, end in places for at in range(first, end)}
     cited: dict[str, int] = {}
     for mark in find_marks(text):
         cited.setdefault(str(mark.number), mark.start)
@@ -211,17 +204,13 @@ def _found(text: str) -> Iterator[SourceList]:
         first = at if strength else kept[0].line
         while first > done and _ORNAMENT.fullmatch(lines[first - 1]) and first - 1 not in fenced:
             first -= 1
-        if not strength and first > done and _introduces(lines[first - 1]):
-            first -= 1
+        words = lines[first - 1].strip().rstrip("*_ ") if first > done and not strength else ""
+        if 0 < len(words) <= 60 and (words.startswith("#") or words.endswith((":", "：")) or _heading(words)):
+            first -= 1  # the heading of what follows it
         while first > done and _ORNAMENT.fullmatch(lines[first - 1]) and first - 1 not in fenced:
             first -= 1
         yield SourceList(starts[first], starts[end], tuple(entry.listed() for entry in kept))
         at = done = end
-
-
-def _inside(blocks: Sequence[tuple[int, int]], place: int) -> bool:
-    after = bisect_right(blocks, (place, 1 << 60))
-    return after > 0 and place < blocks[after - 1][1]
 
 
 def _heading(line: str) -> int:
@@ -231,36 +220,31 @@ def _heading(line: str) -> int:
     plain = [plain_heading(word) for word in re.split(r"[\s&/,_]+", words) if plain_heading(word)]
     if not plain or re.search(r"[.!?。]\s*$", line):
         return 0
-    for strength, names in ((2, _NAMES), (1, _OFTEN_NAMES)):
-        known = {*names, *_FILLERS} if strength == 2 else {*_NAMES, *names, *_FILLERS}
-        if "".join(plain) in _JOINED[strength] or (names & {*plain} and known.issuperset(plain)):
+    known, joined = _FILLERS, "".join(plain)
+    for strength, names in _NAMES.items():
+        known |= names
+        if joined in names or (names & {*plain} and known.issuperset(plain)):
             return strength
     return 0
 
 
-_JOINED = {2: {plain_heading(name) for name in _NAMES}, 1: {plain_heading(name) for name in _OFTEN_NAMES}}
-
-
 def _inline(line: str) -> list[_Entry]:
     """Return the entries of a line such as `Sources: [1], [2]`, of which nothing but marks and addresses is left."""
-    name, colon, rest = re.sub("：", ":", line[:2_000_000]).partition(":")
-    if not colon or not rest.strip(" *_") or len(name) > _LONGEST_HEADING or not _heading(name):
-        return []
+    name, _, rest = re.sub("：", ":", line[:2_000_000]).partition(":")
     rest = rest.strip().lstrip("*_ ")
-    links = [_Entry("", "bullet", 0, link[0]) for link in LINK.finditer(rest)]
-    left = LINK.sub("", rest)
-    links += [_Entry("", "bullet", 0, bare[0]) for bare in _ADDRESS.finditer(left)]
+    if not rest or not _heading(name):
+        return []
+    found = [*LINK.finditer(rest), *_ADDRESS.finditer(left := LINK.sub("", rest))]
     left = _ADDRESS.sub("", left)
-    marks = [_Entry(str(mark.number), "bracket", 0, "") for mark in find_marks(left)]
-    spans = sorted({(mark.start, mark.end) for mark in find_marks(left)})
-    if spans and not links and spans[0][0] == 0 and re.search(r"\w{3}", left[spans[0][1] : spans[0][1] + 300]):
-        ends = [*(start for start, _ in spans[1:]), len(left)]
-        return [
-            _Entry(left[start + 1 : stop - 1], "bracket", 0, left[stop:end])
-            for (start, stop), end in zip(spans, ends, strict=True)
-        ]
-    pieces = zip([0, *(end for _, end in spans)], [*(start for start, _ in spans), len(left)], strict=True)
-    return [*links, *marks] if all(_SEPARATORS.fullmatch(left[start:end]) for start, end in pieces) else []
+    marks = [*brackets(left)]
+    starts, ends = [start for start, *_ in marks], [end for _, end, _ in marks]
+    before, *texts = (left[start:end] for start, end in zip([0, *ends], [*starts, len(left)], strict=True))
+    titled = bool(texts) and not found and not before and re.search(r"\w{3}", left[ends[0] : ends[0] + 300])
+    if not titled and not all(map(_SEPARATORS.fullmatch, (before, *texts))):
+        return []
+    labelled = [(str(number), text) for (*_, numbers), text in zip(marks, texts, strict=True) for number in numbers]
+    cited = [_Entry(label, "bracket", 0, text if titled else "") for label, text in labelled]
+    return [*(_Entry("", "bullet", 0, match[0]) for match in found), *cited]
 
 
 def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[list[_Entry], int]:
@@ -295,10 +279,10 @@ def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[l
         elif last and (
             deeper
             or not (blank or last.has_address or (not last.style and _PUBLISHED.search(line)))
-            or (not last.has_address and _address_only(line))
+            or (not last.has_address and _is_address(line))
         ):
             last.text += "\n" + line
-        elif (_ADDRESS.search(line) and (headed or _address_only(line))) or (
+        elif (_ADDRESS.search(line) and (headed or _is_address(line))) or (
             headed and (_PUBLISHED.search(line) or _leads(lines, at + 1))
         ):
             entries.append(_Entry("", "", indent, line, at))
@@ -311,14 +295,9 @@ def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[l
     return entries, end
 
 
-def _address_only(line: str) -> bool:
-    return _Entry("", "", 0, line).is_address
-
-
 def _leads(lines: Sequence[str], at: int) -> bool:
     """Return whether an address alone is on the next line that is not blank."""
-    following = next((line for line in lines[at : at + 3] if line.strip()), "")
-    return _address_only(following)
+    return _is_address(next((line for line in lines[at : at + 3] if line.strip()), ""))
 
 
 def _headed(entries: Sequence[_Entry], cited: set[str], strength: int, has_marks: bool) -> bool:
@@ -337,28 +316,15 @@ def _unheaded(entries: list[_Entry], cited: set[str]) -> list[_Entry]:
         known = sum(entry.has_address or entry.label in cited for entry in entries)
         return entries if 2 * known >= len(entries) and not _MARK_AT_END.search(entries[0].text) else []
     by_label = style and all(entry.has_address for entry in entries) and {entry.label for entry in entries} & cited
-    last = len(entries)
-    while last and entries[last - 1].is_address:
-        last -= 1
-    return entries if by_label else entries[last:] if len(entries) - last > 1 else []
+    closing = [*takewhile(lambda entry: _is_address(entry.text), reversed(entries))][::-1]
+    return entries if by_label else closing if len(closing) > 1 else []
 
 
 def _closes(lines: Sequence[str], at: int) -> bool:
     """Return whether nothing but ornaments, further lists and one short remark follow."""
-    following = []
-    for line in lines[at : at + 40]:
-        if line.strip() and not _ORNAMENT.fullmatch(line):
-            following.append(line)
-        if len(following) > 1:
-            break
+    following = [line for line in lines[at : at + 40] if not _ORNAMENT.fullmatch(line)][:2]
     if not following:
-        return not any(line.strip() for line in lines[at : at + 40] if not _ORNAMENT.fullmatch(line))
+        return True
     if _heading(following[0]) or _LABEL.match(following[0]).end() > 2:  # type: ignore[union-attr]
         return True
     return len(following) == 1 and len(following[0]) <= 300 and not find_marks(following[0])
-
-
-def _introduces(line: str) -> bool:
-    """Return whether a line is the heading of what follows it."""
-    words = line.strip().rstrip("*_ ")
-    return len(words) <= 60 and bool(words.startswith("#") or words.endswith((":", "：")) or _heading(words))
