@@ -254,8 +254,6 @@ auto: move all where every mark of the answer stands behind the full stop of a s
 
 _BEHIND = re.compile(r"""[.!?…。！？｡।॥۔؟]["'”’»)*_]*+[^\S\n]*+\Z""")
 
-_WISHES: tuple[Literal["auto", "nltk", "rules"], ...] = ("auto", "nltk", "rules")
-
 
 def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
     """Return the sentence splitter that `wish` names: NLTK's punkt (nltk) or the project's rules (rules).
@@ -265,10 +263,9 @@ def find_sentence_splitter(wish: str = "auto") -> SentenceSplitter:
     """
     from metaeval.scoring.backends.sentence_splitting import find_splitter
 
-    for known in _WISHES:
-        if wish == known:
-            return find_splitter(known)
-    raise unknown("splitter", wish, _WISHES)
+    if wish not in (wishes := ("auto", "nltk", "rules")):
+        raise unknown("splitter", wish, wishes)
+    return find_splitter(wish)  # type: ignore[arg-type]
 
 
 def reading_of(answer: Answer) -> LocatedText:

@@ -155,17 +155,20 @@ def label_export(
     if tool is None or not any(answers):
         return None
     texts, left_out = defaultdict[str, list[str]](list), Counter[str]()
-    rows, places = [], []
-    people = [[(str(name), *map(_text, rest)) for name, *rest in each] for each in answers]
-    for name, text, _, state in (answer for each in people for answer in each):
-        if text and state.casefold() not in _NO_ANSWER:
-            texts[name].append(text)
-        else:
-            left_out[f"{_NO_ANSWER.get(state.casefold(), 'blank')} answer"] += 1
+    rows, places, given = [], [], list[list[tuple[str, str, str]]]()
+    for each in answers:
+        given.append([])
+        for name, *rest in each:
+            text, who, state = map(_text, rest)
+            if text and state.casefold() not in _NO_ANSWER:
+                given[-1].append((str(name), text, who))
+                texts[str(name)].append(text)
+            else:
+                left_out[f"{_NO_ANSWER.get(state.casefold(), 'blank')} answer"] += 1
     question = _question(table.name, texts, {**WORDS, **own_words(mapping)}, wanted)
     left_out["other answer"] = sum(map(len, texts.values())) - len(texts[question])
-    named = any(who for each in people for _, _, who, _ in each)
-    for row, each in zip(table.rows, people, strict=True):
+    named = any(_text(who) for each in answers for _, _, who, _ in each)
+    for row, each in zip(table.rows, given, strict=True):
         for name in (name for pattern in tool.suggested.split() for name in matching(row.cells, pattern)):
             value = row.cells[name]
             several = len(value) if isinstance(value, list | dict) else not is_blank(value)
@@ -176,12 +179,7 @@ def label_export(
             fields |= inner if isinstance(inner, dict) else {}
         ids = [*filter(None, (text_of(fields.get(name)) for name in _IDS)), text_of(row.cells.get("id"))]
         fields["id"] = next((text for text in ids if text in known), ids[0])
-        levels = [
-            (text, who)
-            for name, text, who, state in each
-            if name == question and text and state.casefold() not in _NO_ANSWER
-        ]
-        for text, who in levels or [("", "")]:
+        for text, who in [(text, who) for name, text, who in each if name == question] or [("", "")]:
             fields |= {question: text, **({"annotator": who or "unnamed"} if named else {})}
             rows.append({name: cell for name, cell in fields.items() if not isinstance(cell, dict | list)})
             places.append(row.where)

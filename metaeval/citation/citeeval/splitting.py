@@ -30,7 +30,6 @@ _REFUSES = re.compile(
     re.IGNORECASE,
 )
 _OPENING_MARKS = re.compile(r"\W*?(?:\[\d+\])+")
-_THINKING = re.compile(r"\s*<thinking>.*?</thinking>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
     unread without one. Raises `UserError` on an empty line with the option stops=true.
     """
     reading = reading_of(answer)
-    thinking = _THINKING.match(reading.text)
+    thinking = re.match(r"\s*<thinking>.*?</thinking>", reading.text, re.DOTALL)  # where the text is not cleaned
     reading = reading.part(thinking.end() if thinking else 0, len(reading.text)).stripped()
     marks = reading.marks(options.styles, answer.first)
     refused = Split((ResponseStatement(1, NO_ANSWER, (), *reading.span()),), no_answer=True, unread=tuple(marks))

@@ -396,27 +396,19 @@ class CitedTable:
         keys = {measure.key for measure in definition.measures}
         judges = [each.name for each in self.judged if keys & (each.measured.keys() | each.whole.keys())]
         lines = [(judge, system) for judge in judges for system in self.systems]
-        shown = [
-            measure
-            for measure in definition.measures
-            if any(estimates.get((*line, measure.key), Estimate(None)).value is not None for line in lines)
-        ]
+        of = {(*line, each.key): Estimate(None) for line in lines for each in definition.measures} | estimates
+        shown = [each for each in definition.measures if any(of[*line, each.key].value is not None for line in lines)]
         by_judge = len(self.systems) == 1 and judges != [TEXT]
         blocks = []
         for judge in [None] if by_judge else judges:
             of_block = [line for line in lines if judge in (None, line[0])]
-            columns = [[estimates.get((*line, measure.key), Estimate(None)) for line in of_block] for measure in shown]
-            ranks = [
-                rank([known.value for known in column], measure.column) if measure.ranks and not by_judge else {}
-                for column, measure in zip(columns, shown, strict=True)
-            ]
-            cells = [
-                [interval_cell(known.ends, measure.column, ranked) for known in column]
-                for column, measure, ranked in zip(columns, shown, ranks, strict=True)
-            ]
-            names = [line[0] if by_judge else line[1] for line in of_block]
-            rows = zip(names, zip(*cells, strict=True) if cells else [()] * len(names), strict=True)
-            blocks.append(Block(plain(judge or ""), tuple(TableLine(plain(name), tuple(row)) for name, row in rows)))
+            columns = []
+            for measure in shown:
+                known = [of[*line, measure.key] for line in of_block]
+                ranks = rank([each.value for each in known], measure.column) if measure.ranks and not by_judge else {}
+                columns.append([interval_cell(each.ends, measure.column, ranks) for each in known])
+            rows = zip((line[0] if by_judge else line[1] for line in of_block), *columns, strict=True)
+            blocks.append(Block(plain(judge or ""), tuple(TableLine(plain(name), tuple(row)) for name, *row in rows)))
         grid = grid_of(blocks, "backend" if by_judge else "system", [measure.label for measure in shown])
         records: list[Record] = [
             {"system": system, "backend": judge, "measure": measure.key, "value": known.value}
@@ -477,18 +469,12 @@ class CitedTable:
 
 def marks_text(lines: Sequence[CitationLine]) -> str:
     """Return, as text, the number of uncited claims, and of marks not judged as written, by state and problem."""
-    totals = counts(lines)
-    states, problems = (
-        {key.removeprefix(kind): value for key, value in totals.items() if key.startswith(kind)}
-        for kind in ("marks: ", "problem: ")
-    )
-    wrong, first = provenance.counts_text(problems), next((line for line in lines if line.problem), None)
-    if first is not None:
-        wrong += f" (first: {first.answer}, offset {first.start})"
+    totals, wrong = counts(lines), [line for line in lines if line.problem]
     uncited = totals["claims uncited"]
-    parts = (
-        f"uncited {uncited:,} of {count(totals['claims'], 'claim')}" if uncited else "",
-        provenance.counts_text({key: value for key, value in states.items() if key not in ("judged", "unjudged")}),
-        f"problems: {wrong}" if wrong else "",
-    )
-    return "; ".join(part for part in parts if part)
+    parts = [f"uncited {uncited:,} of {count(totals['claims'], 'claim')}"] if uncited else []
+    unlike = (line.state for line in lines if line.start is not None and line.state not in ("judged", "unjudged"))
+    parts.append(provenance.counts_text(Counter(unlike)))
+    if wrong:
+        problems = provenance.counts_text(Counter(str(line.problem) for line in wrong))
+        parts.append(f"problems: {problems} (first: {wrong[0].answer}, offset {wrong[0].start})")
+    return "; ".join(filter(None, parts))

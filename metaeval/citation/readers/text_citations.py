@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -51,12 +51,12 @@ _MARK = re.compile(
     re.IGNORECASE,
 )
 _ROUND = re.compile(
-    r"(?:(?<=\w)|(?<=[.!?。,\"”»%]))[ ]?[(（](\d{1,4}(?:\s?[,;]\s?\d{1,4}){0,20})[)）]"
+    r"(?:(?<=\w)|(?<=[.!?。,\"”»%]))[ ]?(?P<mark>[(（](?P<labels>\d{1,4}(?:\s?[,;]\s?\d{1,4}){0,20})[)）])"
     r"(?=\s{0,99}+(?:[.,;:!?。，(（]|$)|\s{1,99}+[A-Z])",
     re.MULTILINE,
 )
 _BEHIND_STOP = re.compile(
-    r"(?<=[^\W_]|[)\]%\"”’»*])[.!?。][\"”’»*)]{0,3}(\d{1,3}(?:,\s?\d{1,3}){0,20})"
+    r"(?<=[^\W_]|[)\]%\"”’»*])[.!?。][\"”’»*)]{0,3}(?P<mark>(?P<labels>\d{1,3}(?:,\s?\d{1,3}){0,20}))"
     r"(?=[ \t]{0,99}+(?:\n|$)|[ \t]{1,99}+(?:[^\Wa-z]|[\"“(\[*#|]))",
     re.MULTILINE,
 )
@@ -139,14 +139,12 @@ def _of(label: str, listed: Mapping[str, ListedSource]) -> ListedSource:
     return listed.get(label, ListedSource(label, "", ""))
 
 
-def _numbers(body: str, listed: Collection[str], pattern: re.Pattern[str]) -> Iterator[TextCitation]:
+def _numbers(body: str, listed: Mapping[str, ListedSource], pattern: re.Pattern[str]) -> Iterator[TextCitation]:
     """Yield the marks without square brackets of which the lists hold every number."""
     for match in pattern.finditer(body):
-        labels = [str(int(label)) for label in re.split(r"\s?[,;]\s?", match[1])]
+        labels = [str(int(label)) for label in re.split(r"\s?[,;]\s?", match["labels"])]
         if all(label in listed for label in labels):
-            start = match.start(1) - (pattern is _ROUND)
-            end = match.end(1) + (pattern is _ROUND)
-            yield TextCitation(start, end, "number", tuple(_of(label, listed) for label in labels))  # type: ignore[arg-type]
+            yield TextCitation(*match.span("mark"), "number", tuple(listed[label] for label in labels))
 
 
 def _ascending(body: str, listed: Mapping[str, ListedSource]) -> list[TextCitation]:

@@ -236,7 +236,7 @@ def named_by(row: DataRow, *names: str) -> str:
 def finished(
     draft: CitedText,
     row: DataRow,
-    more: str = "",
+    number: int = 0,
     id: str | None = None,
     question: str | None = None,
     group: str = "",
@@ -244,11 +244,11 @@ def finished(
 ) -> CitedText:
     """Return an answer with its id, question and system, by default (None) those of the record.
 
-    more: what is added to the record's id (not to a given `id`), such as #2.
+    number: of the answer in its record, from 0; the second one's id ends in #2 (not a given `id`).
     """
     if id is None:
         id = named_by(row, "id", "responseId", "response_id")
-        id = f"{id}{more}" if id else ""
+        id += f"#{number + 1}" if id and number else ""
     draft.id, draft.group, draft.question = id, group, question_of(row) if question is None else question
     draft.system = named_by(row, "model", "modelVersion") if system is None else system
     return draft

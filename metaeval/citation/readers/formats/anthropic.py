@@ -86,8 +86,7 @@ def _read_log(row: DataRow) -> Iterator[CitedText]:
         for block in answering(blocks, draft):
             if (text := text_part(block, draft, "citations")) is not None:
                 _write_logged(draft, block, text)
-        more = f"#{number + 1}" if number else ""
-        yield finished(draft, row, more, system=named_by(part(row, "output"), "model"))
+        yield finished(draft, row, number, system=named_by(part(row, "output"), "model"))
 
 
 def _write_logged(draft: CitedText, block: DataRow, text: str) -> None:

@@ -48,7 +48,7 @@ def _read(row: DataRow) -> Iterator[CitedText]:
                 _cite(draft, supports.popleft(), starts, encoded)
         for support in supports:
             _cite(draft, support, starts, encoded)
-        yield finished(draft, row, f"#{number + 1}" if number else "")
+        yield finished(draft, row, number)
 
 
 def _cite(draft: CitedText, support: DataRow, starts: list[int], encoded: bytearray) -> None:

@@ -94,7 +94,7 @@ def _read_choices(row: DataRow) -> Iterator[CitedText]:
         annotations = parts(message, "annotations") or parts(message, "citations")
         draft.cut += [LeftOut(0, 0, "reasoning block")] * is_aside(message.fields, REASONING)
         write_annotated(draft, text_in(message.fields.get("content")), annotations, results)
-        yield finished(draft, row, f"#{number + 1}" if number else "")
+        yield finished(draft, row, number)
 
 
 def write_annotated(

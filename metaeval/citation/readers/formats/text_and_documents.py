@@ -77,8 +77,7 @@ class TextAndDocuments:
                 draft = self._drafted(text, self._sources(inner))
                 named = named_by(inner, "id", "name", "query_id", "message_id")
                 question = named_by(inner, *self.question) if self.question else question_of(inner) or question_of(row)
-                more = f"#{number + 1}" if number else ""
-                yield finished(draft, row, more, id=named or None, question=question)
+                yield finished(draft, row, number, id=named or None, question=question)
                 number += 1
         if not number:
             raise UserError(f"{row.where}: field {self.text.split('|')[0]!r} is missing.")
