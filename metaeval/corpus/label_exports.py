@@ -155,7 +155,7 @@ def label_export(
     if tool is None or not any(answers):
         return None
     texts, left_out = defaultdict[str, list[str]](list), Counter[str]()
-    rows, places, given = [], [], list[list[tuple[str, str, str]]]()
+    rows, given = list[tuple[dict[str, Any], str]](), list[list[tuple[str, str, str]]]()
     for each in answers:
         given.append([])
         for name, *rest in each:
@@ -181,12 +181,16 @@ def label_export(
         fields["id"] = next((text for text in ids if text in known), ids[0])
         for text, who in [(text, who) for name, text, who in each if name == question] or [("", "")]:
             fields |= {question: text, **({"annotator": who or "unnamed"} if named else {})}
-            rows.append({name: cell for name, cell in fields.items() if not isinstance(cell, dict | list)})
-            places.append(row.where)
+            rows.append(({name: cell for name, cell in fields.items() if not isinstance(cell, dict | list)}, row.where))
+    # An item has one row without a level at most, and none beside its levels: each annotator may have a record of it.
+    blank = {row["id"]: row for row, _ in rows if row["id"]}
+    blank |= {row["id"]: {} for row, _ in rows if row[question]}
+    rows = [(row, where) for row, where in rows if row[question] or blank.get(row["id"], row) is row]
     counted = ", ".join(count(number, what) for what, number in left_out.items() if number)
     note = f"{count(len(texts[question]), 'answer')} to {shown(question)}, exported by {tool.name}"
     note += f"; left out: {counted}" if counted else ""
-    return table_of(table.name, rows, places), question, note, f"{tool.name} should have the item's id as {tool.needs}"
+    read = table_of(table.name, [row for row, _ in rows], [where for _, where in rows])
+    return read, question, note, f"{tool.name} should have the item's id as {tool.needs}"
 
 
 def _question(name: str, texts: Mapping[str, list[str]], known: Container[str], wanted: str) -> str:

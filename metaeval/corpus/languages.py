@@ -165,8 +165,12 @@ def words_of(text: str, language: str = "", english: re.Pattern[str] = ENGLISH) 
     lower = text.lower()
     if language == "en" or (not language and not has_marks(lower)):
         return english.findall(lower)
-    # In Unicode's composed form, without zero-width joiners, so that equal words are equal.
-    return word_pattern().findall(unicodedata.normalize("NFC", lower).translate(dict.fromkeys(map(ord, _JOINERS))))
+    return word_pattern().findall(plain_word(lower))
+
+
+def plain_word(word: str) -> str:
+    """Return a word in Unicode's composed form (NFC), without zero-width joiners, so that equal words are equal."""
+    return unicodedata.normalize("NFC", word).translate(dict.fromkeys(map(ord, _JOINERS)))
 
 
 @cache

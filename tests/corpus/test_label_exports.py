@@ -3,9 +3,11 @@
 import json
 from collections import Counter
 from contextlib import suppress
+from random import Random
 
 import pytest
 
+import metaeval
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.item_labels import labels_of
@@ -156,3 +158,94 @@ def test_a_broken_record_ends_in_one_sentence_or_is_no_label(tmp_path, tool, bro
     for read in (levels_in, read_ratings):
         with suppress(UserError):
             read(path)
+
+
+def columns_of(task, answers):
+    """A record of Argilla in three columns for each question, with a comment that is no level."""
+    named = {"": [level for _, level, _ in answers], ".users": [who for who, *_ in answers]}
+    named[".status"] = ["discarded" if lost else "submitted" for *_, lost in answers]
+    comments = {"why.responses": ["só — 見た"], "why.responses.users": ["ana"], "why.responses.status": ["submitted"]}
+    return {**task, **{f"support.responses{end}": values for end, values in named.items()}, **comments}
+
+
+# Of a task and its answers (who, level, whether it was given up) the records of a tool, and whether it names people.
+FORMS = {
+    "label-studio": lambda task, answers: [
+        {
+            **label_studio(task, "full"),
+            "annotations": [
+                {"completed_by": {"email": who}, "was_cancelled": lost, "result": [choice("support", WORDS[level])]}
+                for who, level, lost in answers
+            ],
+        }
+    ],
+    "label-studio-columns": lambda task, answers: [
+        {**columns(int(task["id"][1:]), task, "" if lost else level), "annotator": who} for who, level, lost in answers
+    ],
+    "argilla-columns": lambda task, answers: [columns_of(task, answers)],
+    "argilla-1": lambda task, answers: [
+        argilla(
+            task,
+            [
+                {"user_id": who, "status": "draft" if lost else "submitted", "values": {"q": {"value": NUMBERS[level]}}}
+                for who, level, lost in answers
+            ],
+            metadata={name: task[name] for name in ("group", "judge")},
+        )
+    ],
+    "prodigy": lambda task, answers: [
+        {
+            "accept": [2 - NUMBERS[level]],
+            "answer": ("ignore", "reject")[len(who) % 2] if lost else "accept",
+            "meta": task,
+            "options": OPTIONS,
+        }
+        | {**HASHES, "_annotator_id": who}
+        for who, level, lost in answers
+    ],
+    "doccano": lambda task, answers: [
+        {"id": 1, "item_id": task["id"], "text": task["statement"], "label": [WORDS[level]], "meta": task}
+        for _, level, lost in answers[:1]
+        if not lost
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    """1,000 tasks in many scripts, each with its answers: none, one or two, some given up."""
+    random, made = Random(5), []
+    for n in range(1_000):
+        name, place = random.choice(["Talsperre", "भाखड़ा", "三峡", "Itaipú \u2028", 'Hoover, "west"']), f"Dam {n}"
+        task = {"id": f"c{n}", "statement": f"{name} {place} is 90 m tall.", "passage": f"{name} {place}: {n} m."}
+        people = random.sample(["ana", "bé@x.org"], random.choice([0, 1, 1, 1, 2]))
+        level = random.choice([*LEVELS])
+        task |= {"group": f"g{n // 3}", "judge": round(NUMBERS[level] / 2 * random.random(), 3)}
+        answers = [(who, random.choice([level, "partial"]), random.random() < 0.1) for who in people]
+        made.append((task, answers))
+    return made
+
+
+@pytest.mark.parametrize("tool", FORMS)
+def test_a_thousand_records_have_the_values_of_the_plain_table_in_every_form(tmp_path, tool, labelled):
+    alone = tool == "doccano"  # its exports name nobody
+    plain = [
+        {**task, "level": level, **({} if alone else {"annotator": who})}
+        for task, answers in labelled
+        for who, level, lost in (answers[:1] if alone else answers)
+        if not lost
+    ]
+    records = [record for task, answers in labelled for record in FORMS[tool](task, answers)]
+    items, values = [task for task, _ in labelled], []
+    for name, rows in (("plain", plain), ("export", records)):
+        path = written(tmp_path / f"{name}.jsonl", rows)
+        levels = labels_of(path, items_of(items)).levels
+        found = metaeval.estimate(items, labels=path, interval={"resamples": 50}).estimates
+        fitted = metaeval.fit_gate(items, labels=path, metrics=["overlap"], output=tmp_path / "gate.json")
+        settings = {"protocols": ["classification"], "interval": {"resamples": 50}, "results": tmp_path / "results"}
+        (rated,) = metaeval.evaluate(dataset="ratings", data=path, **settings)
+        measured = repr([row.values for row in rated.rows if row.kind == "metric"])
+        values.append(
+            ({key: sorted(each) for key, each in levels.items()}, repr(found), repr(fitted.candidates), measured)
+        )
+    assert values[0] == values[1]
