@@ -5,7 +5,7 @@ A claim without citations has one line too. The verdicts on all claims are asked
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, TypeVar
@@ -261,25 +261,6 @@ def claims_of(lines: Sequence[CitationLine]) -> list[CitationLine]:
 def unjudged(lines: Sequence[CitationLine]) -> list[CitationLine]:
     """Return the lines with a `reason`: those whose recall or precision has no value because a verdict is missing."""
     return [line for line in lines if line.reason]
-
-
-def counts(lines: Sequence[CitationLine]) -> Mapping[str, int]:
-    """Return the number of claims and of citation marks in a citation table, and of the marks by state and by problem.
-
-    Keys: "claims", "claims uncited", "marks", and "marks: STATE" and "problem: PROBLEM" of those that occur. Every mark
-    has exactly one state, so that the counts of the states add up to "marks".
-    """
-    marks = [line for line in lines if line.start is not None]
-    states = Counter(line.state for line in marks)
-    problems = Counter(line.problem for line in marks if line.problem is not None)
-    claims = claims_of(lines)
-    return {
-        "claims": len(claims),
-        "claims uncited": sum(line.state == "uncited" for line in claims),
-        "marks": len(marks),
-        **{f"marks: {state}": states[state] for state in sorted(states)},
-        **{f"problem: {problem}": problems[problem] for problem in sorted(problems)},
-    }
 
 
 def unjudged_claim(line: CitationLine) -> bool:

@@ -117,15 +117,9 @@ def cited_spans(text: str, styles: MarkStyles = "all", first: int = 1) -> list[M
 
 def unread(every: Sequence[Mark], read: Sequence[Mark]) -> list[Mark]:
     """Return the marks of `every` that are not in `read` (the multiset difference by start and number)."""
-    left = Counter((mark.start, mark.number) for mark in read)
-    missed: list[Mark] = []
-    for mark in every:
-        key = (mark.start, mark.number)
-        if left[key]:
-            left[key] -= 1
-        else:
-            missed.append(mark)
-    return missed
+    counted = (Counter((mark.start, mark.number) for mark in marks) for marks in (every, read))
+    marks = {(mark.start, mark.number): mark for mark in every}
+    return [marks[key] for key in (next(counted) - next(counted)).elements()]
 
 
 def brackets(text: str, styles: MarkStyles = "all", first: int = 1) -> Iterator[tuple[int, int, list[int]]]:

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.alce.citations import PAPER, PROFILES, RELEASED, read_alce, statements
-from metaeval.citation.citation_table import claims_of, counts, find_profile, unjudged
+from metaeval.citation.citation_table import claims_of, find_profile, unjudged
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import bounds, citation_shares, macro, value_of
 from metaeval.corpus.sentences import split_sentences
@@ -126,7 +127,7 @@ BY_HAND = {
     # Released: three sentences, the last one empty and judged: entailed here by [2].
     "a mark behind it all": ("It fell [1]. It stopped. [2]", "1 2", (0.5, 1.0), (2 / 3, 1.0), "marks: no statement"),
     "later lines": ("Rain fell [1].\nIt stopped [9].", "1", (0.5, 0.5), (1.0, 1.0), "problem: out of range"),
-    "nothing is cited": ("Rain fell.", "", (0.0, None), (0.0, 0.0), "claims uncited"),
+    "nothing is cited": ("Rain fell.", "", (0.0, None), (0.0, 0.0), "marks: uncited"),
     "nothing is said": ("", "", (None, None), (None, None)),
 }
 
@@ -137,7 +138,9 @@ def test_the_two_profiles_by_hand(case):
     entails = says(*sets(*true.split()))
     assert values(text, entails) == pytest.approx(paper, abs=1e-15)
     assert values(text, entails, RELEASED) == pytest.approx(released, abs=1e-15)
-    assert [counts(alce_lines([answer(text)], entails))[name] for name in counted] == [1] * len(counted)
+    found = alce_lines([answer(text)], entails)
+    seen = Counter(name for line in found for name in (f"marks: {line.state}", f"problem: {line.problem}"))
+    assert [seen[name] for name in counted] == [1] * len(counted)
 
 
 def test_marks_have_their_states_and_places():
@@ -160,7 +163,7 @@ def test_the_limit_reads_the_first_marks_only():
     assert values(text, entails) == (1.0, 1.0)
     limited = replace(PAPER, at_most=3)
     assert values(text, entails, limited) == (0.0, 0.0)  # 1, 2 and 3 together are not among the true sets
-    assert counts(alce_lines([answer(text)], entails, limited))["marks: over the limit"] == 1
+    assert [line.state for line in alce_lines([answer(text)], entails, limited)].count("over the limit") == 1
 
 
 def test_a_missing_verdict_is_no_number_and_is_listed():

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from metaeval.citation.alce.citations import PROFILES, read_alce
-from metaeval.citation.citation_table import counts
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.measures import citation_shares, macro, value_of
@@ -58,8 +57,6 @@ def test_no_answer_crashes_and_no_mark_is_lost(profile, statements):
         # No bracket of plain digits is overlooked, by a search that shares nothing with the reader.
         plain = {match.start() for match in re.finditer(r"\[\d{1,9}\]", answer.text)}
         assert plain <= {line.start for line in marks}, answer.text
-    states = counts(lines)
-    assert sum(count for name, count in states.items() if name.startswith("marks: ")) == states["marks"]
     for line in lines:
         assert line.precision is None or line.recall is not None or line.state == "fails"
         assert (line.state == "unjudged") == bool(line.reason)

@@ -1,6 +1,7 @@
-"""The table of citations: counts that add up."""
+"""The table of citations: its claims, and rows of sentences that add up."""
 
-from metaeval.citation.citation_table import CitationLine, claims_of, counts, sentence_rows, unjudged
+from metaeval.citation.citation_table import CitationLine, claims_of, sentence_rows, unjudged
+from metaeval.citation.pipelines.cited import marks_text
 
 LINES = [
     CitationLine(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=2, start=4, end=7,
@@ -13,14 +14,12 @@ LINES = [
 ]  # fmt: skip
 
 
-def test_counts_put_every_mark_in_one_state():
-    # Five lines, one of them a claim without a mark: four marks. Three claims: a1, a2, b1.
-    assert counts(LINES) == {
-        "claims": 3, "claims uncited": 1, "marks": 4, "marks: fails": 1, "marks: judged": 1,
-        "marks: not read": 1, "marks: unjudged": 1, "problem: out of range": 1, "problem: unparsable": 1,
-    }  # fmt: skip
+def test_a_claim_is_counted_once_however_many_marks_it_has():
+    # Five lines, one of them a claim without a mark. Three claims: a1, a2, b1.
     assert [(line.answer, line.claim_number) for line in claims_of(LINES)] == [("a", 1), ("a", 2), ("b", 1)]
     assert unjudged(LINES) == [LINES[3]]
+    text = "uncited 1 of 3 claims; fails 1, not read 1; problems: out of range 1, unparsable 1 (first: a, offset 7)"
+    assert marks_text(LINES) == text
 
 
 def test_a_sentence_counts_what_holds_and_what_was_not_judged():

@@ -17,7 +17,7 @@ import numpy as np
 
 from metaeval.analyses.analysis import Done
 from metaeval.citation import measures
-from metaeval.citation.citation_table import CitationLine, counts, sentence_rows, unjudged
+from metaeval.citation.citation_table import CitationLine, claims_of, sentence_rows, unjudged
 from metaeval.citation.data_model import Answer, answer_cells
 from metaeval.citation.measures import Statistic
 from metaeval.citation.pipelines import provenance
@@ -308,8 +308,8 @@ class CitedTable:
         statements and citations (default: of the lines of the first judge). warnings: sentences of the pipeline.
         """
         lines = next((each.lines for each in self.judged if each.lines), ())
-        marks = counts(lines)
-        counted = counted or ((marks["claims"], self.unit), (marks["marks"], "citation mark"))
+        marks = sum(line.start is not None for line in lines)
+        counted = counted or ((len(claims_of(lines)), self.unit), (marks, "citation mark"))
         *_, (statements, _), (citations, _) = counted
         data = provenance.data_of(self.name, self.pipeline, self.present, statements, citations)
         backends = [each.backend for each in self.judged if each.backend is not None]
@@ -469,9 +469,9 @@ class CitedTable:
 
 def marks_text(lines: Sequence[CitationLine]) -> str:
     """Return, as text, the number of uncited claims, and of marks not judged as written, by state and problem."""
-    totals, wrong = counts(lines), [line for line in lines if line.problem]
-    uncited = totals["claims uncited"]
-    parts = [f"uncited {uncited:,} of {count(totals['claims'], 'claim')}"] if uncited else []
+    claims, wrong = claims_of(lines), [line for line in lines if line.problem]
+    uncited = sum(line.state == "uncited" for line in claims)
+    parts = [f"uncited {uncited:,} of {count(len(claims), 'claim')}"] if uncited else []
     unlike = (line.state for line in lines if line.start is not None and line.state not in ("judged", "unjudged"))
     parts.append(provenance.counts_text(Counter(unlike)))
     if wrong:

@@ -133,16 +133,16 @@ def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
     A passage whose text is not there either stays without one. Raises `UserError` as `SourceTexts.read` does.
     """
     texts = SourceTexts()
-    listed = [[CitedSource(id=passage.source) for passage in answer.passages] for answer in answers]
-    for answer, of_answer in zip(answers, listed, strict=True):
-        texts.keep(key for at, source in enumerate(of_answer) for key in names_of(source, answer.id, at))
+    for answer in answers:
+        listed = enumerate(CitedSource(id=passage.source) for passage in answer.passages)
+        texts.keep(key for at, source in listed for key in names_of(source, answer.id, at))
     texts.read(sources)
-    filled = []
-    for answer, of_answer in zip(answers, listed, strict=True):
-        passages = [
-            (None if passage.text.strip() else texts.find(source, answer.id, at)) or passage
-            for at, (passage, source) in enumerate(zip(answer.passages, of_answer, strict=True))
-        ]
-        kept = (replace(new, source=old.source) for new, old in zip(passages, answer.passages, strict=True))
-        filled.append(replace(answer, passages=tuple(kept)))
-    return filled
+
+    def filled(passage: Passage, name: str, at: int) -> Passage:
+        found = None if passage.text.strip() else texts.find(CitedSource(id=passage.source), name, at)
+        return replace(found, source=passage.source) if found else passage
+
+    return [
+        replace(answer, passages=tuple(filled(each, answer.id, at) for at, each in enumerate(answer.passages)))
+        for answer in answers
+    ]

@@ -28,7 +28,7 @@ NO_SOURCES = "naming no source"
 
 _ROUND = dict(zip(f"{OPENING}<{CLOSING}>{SUPERSCRIPT}", "((((((" + "))))))" + "*" * 10, strict=True))
 _LONGEST_MARK = 2_000
-_CLOSING = frozenset(".!?…:;,。！？।॥۔؟\"'”’»)*_")
+_CLOSING, _SPACES = ".!?…:;,。！？।॥۔؟\"'”’»)*_", " \t\xa0"
 
 
 Placed = tuple[int, int, bool, str, bool]
@@ -139,7 +139,7 @@ def _merged(text: str, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
     """Return the stretches to cut, in order, each with the spaces before it; those that then touch are merged."""
     groups: list[tuple[int, int]] = []
     for start, end in sorted(cuts):
-        while start and text[start - 1] in " \t\xa0" and (not groups or groups[-1][1] < start):
+        while start and text[start - 1] in _SPACES and (not groups or groups[-1][1] < start):
             start -= 1
         if groups and start <= groups[-1][1]:
             groups[-1] = groups[-1][0], max(groups[-1][1], end)
@@ -151,13 +151,9 @@ def _merged(text: str, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
 def _anchor(text: str, start: int, end: int) -> int:
     """Return the offset of a mark for the text from start to end: before its closing punctuation, quotes and spaces."""
     least = max(start, end - 200)
-    place = end
-    while place > least and text[place - 1] in " \t\xa0":
-        place -= 1
-    closing = place
-    while closing > least and text[closing - 1] in _CLOSING:
-        closing -= 1
-    return closing if closing > least and not text[closing - 1].isspace() else place
+    before = text[least:end].rstrip(_SPACES)
+    inside = before.rstrip(_CLOSING)
+    return least + len(inside if inside and not inside[-1].isspace() else before)
 
 
 def _written(

@@ -65,7 +65,6 @@ _ADDRESS = re.compile(
 _WORDS = r"(?:[^\[\]\n\\]|\\.|\[[^\[\]\n]{0,99}+\]){0,300}+"
 _URL = r"(?:https?://|www\.)(?:[^\s()<>]|\((?:[^\s()<>]|\([^\s()<>]{0,200}+\)){0,200}+\)){1,2000}+"
 _CLOSE = r""">?(?:\s{1,3}+["'][^\n"']{0,300}+["'])?\s?\)"""
-LINK_PATTERN = rf"(?<!\\)\[{_WORDS}\]\(\s?<?{_URL}{_CLOSE}"
 LINK = re.compile(rf"(?<!\\)\[({_WORDS})\]\(\s?<?({_URL}){_CLOSE}", re.IGNORECASE)
 
 _LABEL = re.compile(
@@ -79,7 +78,7 @@ _LABEL = re.compile(
     )?(?:</sup>)?[:：]?[*_]{0,3}+[:：.]?""",
     re.VERBOSE | re.IGNORECASE,
 )
-_STYLES = ("bracket", "nested", "word", "defined", "round", "number", "raised")
+_STYLES = ("bracket", "nested", "word", "defined", "round", "number", "raised", "bullet")
 _ORNAMENT = re.compile(
     r"\s*+(?:<(?:div|p|center|hr|br)\b[^<>\n]{0,200}>)?\s*+[⁂*＊_=~·—–\-]*+\s*+(?:</\w{1,9}>)?\s*+", re.IGNORECASE
 )
@@ -262,9 +261,7 @@ def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[l
         if _ORNAMENT.fullmatch(line) or _heading(line) or (marks and not 0 < level < len(marks[1])):
             break
         match = _LABEL.match(line)
-        style = next((name for name in _STYLES if match and match[name]), "") or (
-            match and match["bullet"] and "bullet"
-        )
+        style = next((name for name in _STYLES if match and match[name]), "")
         indent = len(match["indent"]) if match else 0
         deeper = bool(entries) and indent > entries[-1].indent + 1
         last = entries[-1] if entries else None

@@ -11,7 +11,6 @@ from itertools import accumulate
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.source_lists import (
     LINK,
-    LINK_PATTERN,
     ListedSource,
     address,
     bare_addresses,
@@ -37,7 +36,7 @@ class TextCitation:
 _CODE = re.compile(r"(?<!`)(`{1,2}+)(?!`)[^`\n]{1,300}+\1(?!`)")
 _GROUP = re.compile(
     rf"(?P<image>!)?(?:<sup>\s?)?(?P<open>[(（\[]?)(?P<cue>(?:see|sources?|via|from|cf\.|quellen?|siehe|来源)[:：]?\s?)?"
-    rf"(?P<links>{LINK_PATTERN}(?:\s?[,;，；]?\s?{LINK_PATTERN}){{0,50}}+)(?P<close>[)）\]]?)(?:\s?</sup>)?",
+    rf"(?P<links>{LINK.pattern}(?:\s?[,;，；]?\s?{LINK.pattern}){{0,50}}+)(?P<close>[)）\]]?)(?:\s?</sup>)?",
     re.IGNORECASE,
 )
 _ANCHOR = re.compile(
