@@ -347,8 +347,6 @@ def _leading(sentence: LocatedText, leading: Leading, styles: MarkStyles) -> tup
     if leading == "move first" and sentence.text.startswith("["):
         match = re.search(r"\[\d+\]", sentence.text)
         return match.span() if match else None
-    if leading == "move all":
-        groups = cited_spans(sentence.text, styles)
-        if groups and not sentence.text[: groups[0].start].strip():
-            return groups[0].start, groups[0].end
-    return None
+    groups = cited_spans(sentence.text, styles) if leading == "move all" else []
+    opens = groups and not sentence.text[: groups[0].start].strip()
+    return (groups[0].start, groups[0].end) if opens else None

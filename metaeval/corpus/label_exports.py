@@ -168,7 +168,7 @@ def label_export(
     question = _question(table.name, texts, {**WORDS, **own_words(mapping)}, wanted)
     left_out["other answer"] = sum(map(len, texts.values())) - len(texts[question])
     named = any(_text(who) for each in answers for _, _, who, _ in each)
-    for row, each in zip(table.rows, given, strict=True):
+    for row, levels in zip(table.rows, given, strict=True):
         for name in (name for pattern in tool.suggested.split() for name in matching(row.cells, pattern)):
             value = row.cells[name]
             several = len(value) if isinstance(value, list | dict) else not is_blank(value)
@@ -179,7 +179,7 @@ def label_export(
             fields |= inner if isinstance(inner, dict) else {}
         ids = [*filter(None, (text_of(fields.get(name)) for name in _IDS)), text_of(row.cells.get("id"))]
         fields["id"] = next((text for text in ids if text in known), ids[0])
-        for text, who in [(text, who) for name, text, who in each if name == question] or [("", "")]:
+        for text, who in [(text, who) for name, text, who in levels if name == question] or [("", "")]:
             fields |= {question: text, **({"annotator": who or "unnamed"} if named else {})}
             rows.append(({name: cell for name, cell in fields.items() if not isinstance(cell, dict | list)}, row.where))
     # An item has one row without a level at most, and none beside its levels: each annotator may have a record of it.

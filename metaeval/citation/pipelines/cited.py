@@ -404,9 +404,9 @@ class CitedTable:
             of_block = [line for line in lines if judge in (None, line[0])]
             columns = []
             for measure in shown:
-                known = [of[*line, measure.key] for line in of_block]
-                ranks = rank([each.value for each in known], measure.column) if measure.ranks and not by_judge else {}
-                columns.append([interval_cell(each.ends, measure.column, ranks) for each in known])
+                column = [of[*line, measure.key] for line in of_block]
+                ranks = rank([each.value for each in column], measure.column) if measure.ranks and not by_judge else {}
+                columns.append([interval_cell(each.ends, measure.column, ranks) for each in column])
             rows = zip((line[0] if by_judge else line[1] for line in of_block), *columns, strict=True)
             blocks.append(Block(plain(judge or ""), tuple(TableLine(plain(name), tuple(row)) for name, *row in rows)))
         grid = grid_of(blocks, "backend" if by_judge else "system", [measure.label for measure in shown])

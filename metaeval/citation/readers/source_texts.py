@@ -71,10 +71,9 @@ class SourceTexts:
 
 def names_of(source: CitedSource, answer: str, place: int) -> list[tuple[str, str]]:
     """Return the keys of a source, the most particular first. answer: its id. place: the source's index, from 0."""
-    ids = [source.id] if source.id else []
-    urls = [plain_url(source.url)] if source.url else []
+    url = plain_url(source.url) if source.url else ""
     indices = [("index", f"{answer}/{place}"), ("index", f"/{place}")]
-    return [*(("id", name) for name in ids), *(("url", url) for url in urls), *(("id", url) for url in urls), *indices]
+    return [*(key for key in (("id", source.id), ("url", url), ("id", url)) if key[1]), *indices]
 
 
 def _keys(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -93,10 +93,9 @@ def _write_logged(draft: CitedText, block: DataRow, text: str) -> None:
     start = draft.write(text)
     for citation in parts(block, "citations"):
         ends = citation.fields.get("cited_text")
-        url, title = citation.optional_text("url"), citation.optional_text("title")
-        quote = ends if isinstance(ends, str) else ""
-        name = url or title or quote
-        sources = [draft.source(name, quote, id="" if url else title, url=url, title=title) if name else None]
+        page = {name: citation.fields.get(name) for name in ("url", "title")}
+        page["cited_text"] = ends if isinstance(ends, str) else None
+        sources = [_cited(DataRow(citation.where, page), draft, {})]
         if isinstance(ends, list):
             first, last = (end + start if isinstance(end, int) else None for end in (*ends, None, None)[:2])
             draft.cite("claim", first, last, sources)
