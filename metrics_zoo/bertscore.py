@@ -4,18 +4,27 @@ the other way round; with the layer of each backbone, and the baselines of the m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from importlib.metadata import version
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from zlib import crc32
 
 from pydantic import BeforeValidator, Field
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
-from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint
-from metaeval.scoring.backends.text_encoder import JobTexts, TextEncoder, align_tokens, match_pairs, wordless_and_counts
+from metaeval.scoring.backends.model_metric import MODULES, ModelMetric, ModelOptions, of_checkpoint
+from metaeval.scoring.backends.text_encoder import (
+    EncodedText,
+    JobTexts,
+    TextEncoder,
+    align_tokens,
+    match_pairs,
+    wordless_and_counts,
+)
 from metaeval.scoring.backends.tokenization import backend
 from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoStepMetric
 
@@ -103,19 +112,33 @@ def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
     return baseline
 
 
+class _Text(str):
+    """A text whose hash is the same in every process: bert-score batches the texts of a set in its order."""
+
+    def __hash__(self) -> int:
+        return crc32(self.encode())
+
+
 class Backbone(NamedTuple):
-    """An encoder for BERTScore. before: prefix of each text; special: token ids of weight 0; size: vocabulary."""
+    """An encoder for BERTScore. before: prefix of each text; special: token ids of weight 0; size: vocabulary.
+
+    official: bert-score's function of sources, statements, token weights and batch size, on this encoder's model; it
+    returns precision, recall and F1 of each pair. None for the engine "own".
+    """
 
     encoder: TextEncoder
     before: str
     special: list[int]
     size: int
+    official: Callable[..., torch.Tensor] | None = None
 
 
 def load_backbone(
-    files: ModelFolder, layer: int, dtype: model_loading.DType, batch_tokens: int, device: str
+    files: ModelFolder, layer: int, dtype: model_loading.DType, batch_tokens: int, device: str, official: bool
 ) -> Backbone:
     """Load the encoder up to `layer`, without the layers above. Inputs are cut at 512 tokens.
+
+    official: with bert-score's function, on the model as transformers has it.
 
     Raises `UserError` for a model that is not an encoder of a known family, or has fewer layers.
     """
@@ -129,8 +152,10 @@ def load_backbone(
         raise UserError(f"The model in {files.folder} has only {config.num_hidden_layers} layers: set 'layer' lower.")
     config.num_hidden_layers = layer
     tokenizer = model_loading.load_tokenizer(files)
-    model = model_loading.load_model(AutoModel, files, dtype, device, unused=model_loading.POOLER, config=config)
-    if config.model_type == "deberta":
+    model = model_loading.load_model(
+        AutoModel, files, dtype, device, unused=model_loading.POOLER, plain=official, config=config
+    )
+    if config.model_type == "deberta" and not official:
         from metaeval.scoring.backends.deberta import quicken
 
         model = quicken(model)
@@ -141,8 +166,16 @@ def load_backbone(
     # The official code asks these two tokenizers for a space before the first word, by an argument that current
     # transformers ignore.
     before = " " if isinstance(tokenizer, (RobertaTokenizer, GPT2Tokenizer)) else ""
+    match = None
+    if official:
+        from bert_score.utils import bert_cos_score_idf
+
+        # It fails on long texts where the model's files name no limit.
+        prefix = {"add_prefix_space": True} if before else {}
+        limited = model_loading.load_tokenizer(files, model_max_length=limit, **prefix)
+        match = partial(bert_cos_score_idf, model, tokenizer=limited, device=device)
     size = max(config.vocab_size, len(tokenizer))
-    return Backbone(encoder, before, [tokenizer.cls_token_id, tokenizer.sep_token_id], size)
+    return Backbone(encoder, before, [tokenizer.cls_token_id, tokenizer.sep_token_id], size, match)
 
 
 _SLICE = 1000  # sources tokenised at a time for their document frequencies
@@ -155,7 +188,7 @@ def _numbers(value: object) -> object:
 class BERTScoreOptions(ModelOptions):
     """Options of BERTScore."""
 
-    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"layer", "baseline"}
+    runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"layer", "baseline", "engine"}
 
     side: Literal["precision", "recall", "f1"] = "precision"
     """Precision (mean over the statement's tokens), recall (over the source's), or f1 of both."""
@@ -169,6 +202,8 @@ class BERTScoreOptions(ModelOptions):
     """Baselines P,R,F of a model without known ones."""
     fallback: bool = False
     """Give a pair with an empty text the official code's score (0 before rescaling)."""
+    engine: Literal["own", "official"] = "own"
+    """What computes: metaeval (own), or the package bert-score on the same weights, slower (official)."""
 
 
 class TokenMatch(NamedTuple):
@@ -206,8 +241,13 @@ class BERTScore(TwoStepMetric, ModelMetric):
     Options = BERTScoreOptions
 
     def range_by_options(self) -> Mapping[str, Any]:
-        """Return that a score that is rescaled by a baseline has no lowest value."""
-        return {"low": None} if self.options.rescale or self.options.baseline else {}
+        """Return that a score that is rescaled by a baseline has no lowest value, and what the engine needs."""
+        changed: dict[str, Any] = {"low": None} if self.options.rescale or self.options.baseline else {}
+        if self.options.engine == "own":
+            return changed
+        if self.options.dtype != "float32":
+            raise UserError(f"bert-score computes in float32, not in {self.options.dtype}: leave dtype or engine out.")
+        return {**changed, "modules": (*MODULES, "bert_score"), "extra": "models,bertscore"}
 
     @property
     def corpus_dependent(self) -> bool:
@@ -238,19 +278,23 @@ class BERTScore(TwoStepMetric, ModelMetric):
         return ends.get(self.place.absolute().name, str(self.place)) if self.place else self.wanted.hub_id
 
     def identity(self) -> dict[str, Any]:
-        """Return the metric's identity, including the layer and the baseline in use."""
-        return {**super().identity(), "layer": self.layer, "baseline": self.baseline and list(self.baseline)}
+        """Return the metric's identity, including the layer and the baseline in use, and an engine that is not ours."""
+        engine = {"engine": f"bert-score {version('bert-score')}"} if self.options.engine == "official" else {}
+        baseline = self.baseline and list(self.baseline)
+        return {**super().identity(), "layer": self.layer, "baseline": baseline, **engine}
 
     def observed(self) -> Mapping[str, Any]:
         """Return what the token matches depend on: all sides and rescalings share one run of the model."""
         identity = self.identity()
         options = {name: identity["options"][name] for name in ("dtype", "idf")}
-        return {"bertscore": identity["version"], "weights": identity["weights"], "layer": self.layer, **options}
+        options |= {name: identity[name] for name in ("weights", "layer", "engine") if name in identity}
+        return {"bertscore": identity["version"], **options}
 
     @cached_property
     def backbone(self) -> Backbone:
         """The encoder, loaded when first used."""
-        return load_backbone(self.model_folder, self.layer, self.options.dtype, self.batch_tokens, self.device)
+        given, official = self.options, self.options.engine == "official"
+        return load_backbone(self.model_folder, self.layer, given.dtype, self.batch_tokens, self.device, official)
 
     @cached_property
     def texts(self) -> JobTexts:
@@ -278,16 +322,27 @@ class BERTScore(TwoStepMetric, ModelMetric):
                 for text_ids in ids:
                     held[text_ids] += 1  # a token that occurs twice counts once
             self.weights = torch.log((len(sources) + 1) / (held + 1))
-        self.texts.prepare(self._given(statements))
+        self.texts.prepare([] if self.backbone.official else self._given(statements))
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[TokenMatch]:
         """Return the token matches of pairs, all statements of a source at once."""
         pairs = list(zip(self._given(sources), self._given(statements), strict=True))
-        texts = self.texts.read(text for pair in pairs for text in pair)
-        sides = match_pairs(pairs, texts, lambda text: self.weights[text.ids])
+        used = list(dict.fromkeys(text for pair in pairs for text in pair))
+        if self.backbone.official is None:
+            texts = self.texts.read(used)
+            sides = match_pairs(pairs, texts, lambda text: self.weights[text.ids])
+        else:
+            read = zip(used, *self.backbone.encoder.tokenise(used), strict=True)
+            texts = {text: EncodedText(self.weights[:0], ids, len(ids) + cut, cut) for text, ids, cut in read}
+            # It fails on a text without words, for which any other stands here: such a pair's match is not read.
+            worded = {text: _Text(text if texts[text].tokens > 2 else "-") for text in used}
+            given = ([worded[text] for text in side] for side in zip(*pairs, strict=True))
+            size = max(self.batch_tokens // max(len(text.ids) for text in texts.values()), 1)
+            with model_loading.quiet_transformers():
+                sides = self.backbone.official(*given, idf_dict=self.weights.tolist(), batch_size=size).tolist()
         return [
-            TokenMatch(precision, recall, *wordless_and_counts(texts[source], texts[statement]))
-            for (source, statement), (precision, recall) in zip(pairs, sides, strict=True)
+            TokenMatch(*both[:2], *wordless_and_counts(texts[source], texts[statement]))
+            for (source, statement), both in zip(pairs, sides, strict=True)
         ]
 
     def judge(self, observations: Sequence[TokenMatch]) -> list[PairScore]:

@@ -166,7 +166,7 @@ class Metric(ABC):
             vars(self)["card"] = replace(self.card, **changed)  # this metric's; the class keeps its own
 
     def range_by_options(self) -> Mapping[str, Any]:
-        """Return the card's range (low, high) and threshold where these options change them; none unless overridden."""
+        """Return the card's range, threshold and packages where these options change them; none unless overridden."""
         return {}
 
     @property

@@ -1,6 +1,7 @@
 """BERTScore against the official package (bert-score 0.3.13 on a tiny DeBERTa), and against its definition."""
 
 import functools
+import importlib.util
 import math
 import shutil
 import subprocess
@@ -12,11 +13,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
+from metaeval.cli.app import main  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
 from metaeval.scoring.backends import text_encoder as encoders  # noqa: E402
 from metaeval.scoring.backends.text_encoder import JobTexts, TextEncoder  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_jointly, score_pairs  # noqa: E402
+from metaeval.scoring.score_store import ScoreStore  # noqa: E402
 from metrics_zoo.bertscore import BERTScore  # noqa: E402
 
 SENTENCES = [
@@ -184,6 +187,108 @@ def test_text_is_stripped_and_nothing_else(tiny):
     assert (
         numbers(made(folder), [(SOURCES[4], SENTENCES[0].replace(" ", "\n", 3))])[0] != numbers(made(folder), [pair])[0]
     )
+
+
+# ------------------------------------------------------------------------------------------ the package as an engine
+
+
+def official(folder, layer=2, **options):
+    pytest.importorskip("bert_score", reason="needs the extra 'bertscore'")
+    return made(folder, layer, engine="official", device="cpu", **options)
+
+
+def agree(folder, pairs, layer=2, **options):
+    """Hold the engines' answers together; returns the official ones. Statuses, tokens and cuts are the same."""
+    metric = official(folder, layer, **options)
+    ours, theirs = (score_pairs(one, pairs).answers for one in (made(folder, layer, device="cpu", **options), metric))
+    assert [answer[1:] for answer in theirs] == [answer[1:] for answer in ours]
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.score == (None if other.score is None else pytest.approx(other.score, abs=2e-6))
+    assert metric.backbone.official is not None
+    return theirs
+
+
+# Blank, without a token, one token, far beyond 512 tokens, and a pair whose texts differ by white space alone.
+HARD = [
+    ("", "A word."), (" \n", "A word."), ("A word.", "\t"), ("\u200b", "A word."), ("A word.", "\u200b\u200b"),
+    ("", ""), ("a", "a"), ("Was it built? It was not. " * 90, SENTENCES[1]), (SENTENCES[1], "It was not. " * 200),
+    (f" {SENTENCES[0]}\n", SENTENCES[1]), (SENTENCES[0], SENTENCES[1]), ("🙂 橋は1931年", "橋"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bert_score_itself_gives_our_scores(tiny, kind):
+    folder = tiny.folder(kind, num_hidden_layers=3)
+    answers = agree(folder, [*PAIRS[::3], *HARD])
+    statuses = [answer.status for answer in answers]
+    # Only some tokenizers see nothing in spaces of no width.
+    assert {*statuses[-12:-9], statuses[-7]} == {Status.EMPTY}
+    assert {*statuses[:-12], *statuses[-6:]} == {Status.OK}
+    assert answers[-5].cut > 100
+    for options in ({"side": "f1", "fallback": True}, {"side": "recall", "idf": True, "batch_tokens": 500}):
+        agree(folder, [*PAIRS[::5], *HARD[:7]], **options)
+
+
+@pytest.mark.parametrize("kind", ["roberta", "deberta"])
+def test_the_engine_does_what_the_package_does_on_its_own(tiny, kind):
+    """`BERTScorer` as people call it, where it runs on today's transformers: on texts with words, within the limit."""
+    folder = tiny.folder(kind, num_hidden_layers=3)
+    ours = score_pairs(official(folder, side="f1"), PAIRS).answers
+    scorer = pytest.importorskip("bert_score").BERTScorer(model_type=str(folder), num_layers=2, device="cpu")
+    scorer._tokenizer.model_max_length = 512
+    # Transformers 5 adds RoBERTa's first space when the tokenizer is made, and no longer when it is called.
+    given = [[f"{KINDS[kind]}{text}" for text in side] for side in zip(*PAIRS, strict=True)]
+    if KINDS[kind]:
+        scorer._tokenizer = type(scorer._tokenizer).from_pretrained(folder, add_prefix_space=True)
+    _, _, f1 = scorer.score(cands=given[1], refs=given[0])
+    assert [answer.score for answer in ours] == pytest.approx(f1.tolist(), abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+def test_bert_score_itself_gives_every_official_number(golden, official_folder, mode):
+    answers = agree(
+        official_folder, golden.pairs, 40, fallback=True, baseline=(0.5169066, 0.5170288, 0.5150192), **MODES[mode]
+    )
+    assert [answer.score for answer in answers] == pytest.approx(golden.official("bertscore")[mode], abs=1e-6)
+
+
+def test_the_engine_is_part_of_the_key_and_the_default_keeps_the_key_it_had(tiny):
+    folder = tiny.folder("bert", num_hidden_layers=3)
+    own = made(folder)
+    assert own.identity().keys() == {"name", "version", "template", "options", "weights", "layer", "baseline"}
+    assert own.identity()["options"].keys() == {"dtype", "side", "idf", "rescale", "fallback"}
+    assert own.identity() == made(folder, engine="own").identity()
+    theirs = official(folder)
+    assert theirs.identity() == {**own.identity(), "engine": "bert-score 0.3.13"}
+    assert theirs.observed() == official(folder, side="recall").observed() != own.observed()
+    assert (theirs.provenance()["engine"], "engine" in own.provenance()) == ("bert-score 0.3.13", False)
+
+
+def test_neither_engine_reads_the_other_ones_scores_from_the_store(tiny, tmp_path):
+    folder = tiny.folder("bert", num_hidden_layers=3)
+    store = ScoreStore(tmp_path / "scores.sqlite")
+    found = [score_pairs(metric, PAIRS[:6], store).computed for metric in (made(folder), official(folder)) * 2]
+    assert found == [6, 6, 0, 0]
+
+
+def test_a_missing_package_is_told_with_its_command_before_anything_is_read(tiny, monkeypatch, capsys):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == "bert_score" else find(name, *a))
+    given = ["-s", f"metric_options.bertscore.model={tiny.folder('bert', num_hidden_layers=3)}"]
+    given += ["-s", "metric_options.bertscore.engine=official"]
+    monkeypatch.setattr(sys, "argv", ["metaeval", "run", "-m", "bertscore", *given])
+    with pytest.raises(SystemExit) as end:
+        main()
+    said = capsys.readouterr().err
+    assert end.value.code == 2
+    assert "bert_score" in said
+    assert "pip install -e '.[models,bertscore]'" in " ".join(said.split())
+
+
+def test_bert_score_is_float32_alone(tiny):
+    with pytest.raises(UserError, match="bfloat16"):
+        made(tiny.folder("bert", num_hidden_layers=3), engine="official", dtype="bfloat16")
 
 
 # ------------------------------------------------------------------------------------------ rescaling, layers

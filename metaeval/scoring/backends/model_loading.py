@@ -116,12 +116,14 @@ def load_model(
     device: str,
     unused: tuple[str, ...] = (),
     change: Callable[[Any], Any] | None = None,
+    plain: bool = False,
     **arguments: Any,
 ) -> Any:
     """Load a transformers model in eval mode on `device`, with its CPU fp32 linear layers packed.
 
     kind: the class (or Auto class) to load. unused: endings of names of weights that the checkpoint may lack, because
-    no score depends on them. change: replaces modules before layers are packed. arguments: more of `from_pretrained`.
+    no score depends on them. change: replaces modules before layers are packed. plain: no module is replaced.
+    arguments: more of `from_pretrained`.
 
     Raises `UserError` when the files are broken, lack weights that the score depends on, or do not fit into memory.
     """
@@ -139,7 +141,7 @@ def load_model(
             f"The checkpoint in {files.folder} lacks weights that scores depend on, or has them in another shape "
             f"({named} ...): check the metric's option 'model'."
         )
-    return settle(change(model) if change else model, dtype, device)
+    return model.eval().to(device) if plain else settle(change(model) if change else model, dtype, device)
 
 
 def settle(model: Any, dtype: DType, device: str) -> Any:
