@@ -14,14 +14,14 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType, SimpleNamespace
 from typing import Any, ClassVar, Literal
 
 from metaeval.errors import UserError
-from metaeval.files import sha256_file, sha256_json
+from metaeval.files import canonical_json, sha256_file, sha256_json
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, check_count
 
 _WORD = re.compile(r"\w")
@@ -40,31 +40,52 @@ def metric(
     high: float | None = None,
     threshold: float | None = None,
     batched: bool | None = None,
-    identity: str | None = None,
+    identity: str | Mapping[str, Any] | None = None,
+    packages: Sequence[str] = (),
+    concurrency: int | None = None,
 ) -> Any:
     """Mark a function or metric class, and return it itself; without a function, return a decorator.
 
     direction: 1 where a higher score is more support (default), else -1. low, high: the range of the scores (default:
     unbounded). threshold: scores of at least this, or with direction -1 of at most this, mean "supported" (default:
     none). batched: whether the function takes lists of sources and statements (default: if its first two parameters
-    are called so). identity: a text that names everything that can change a score, such as the version of your code and
-    the model that it asks. Scores of code given from Python are stored under it, and only where it is declared; of a
-    class it is the only field, since its card has the others.
+    are called so). identity: names everything that can change a score, such as the version of your code and the model
+    that it asks: a text, or a mapping of plain values (`{"model": "gpt-4o-mini", "temperature": 0}`). Scores of code
+    given from Python are stored under it, and only where it is declared. packages: names of the installed packages,
+    as pip has them, that can change a score, and that the metric needs; their versions are in the key of the scores.
+    concurrency: most calls at a time (default: 16 of an `async def`, else 1); above 1 a plain function runs in threads.
+    Of a class, identity and packages are the only fields, since its card has the others.
 
-    Raises `UserError` for a direction other than 1 and -1, unless low is below high, and for an identity without text.
+    Raises `UserError` for a direction other than 1 and -1, unless low is below high, for a concurrency below 1, and for
+    an identity without text or with a value that JSON does not have.
     """
     if direction not in (1, -1):
         raise UserError(f"direction is {direction!r}; allowed: 1 (higher is more support) and -1 (lower is).")
     if low is not None and high is not None and not low < high:
         raise UserError(f"low is {low} and high is {high}: give a value of low that is below high.")
-    if identity is not None and not (isinstance(identity, str) and identity.strip()):
-        raise UserError(f"identity is {identity!r}: give a text, such as 'my judge 2, gpt-4o-mini'.")
+    try:
+        text = canonical_json(dict(identity)) if isinstance(identity, Mapping) and identity else identity
+    except (TypeError, ValueError):
+        text = ""
+    if text is not None and not (isinstance(text, str) and text.strip()):
+        raise UserError(
+            f"identity is {identity!r}: give a text, such as 'my judge 2, gpt-4o-mini', or a mapping of plain values, "
+            "such as {'model': 'gpt-4o-mini'}."
+        )
+    if concurrency is not None and (not isinstance(concurrency, int) or concurrency < 1):
+        raise UserError(f"concurrency is {concurrency!r}; allowed: the most calls at a time, from 1.")
+    if isinstance(packages, str) or not all(isinstance(name, str) and name.strip() for name in packages):
+        raise UserError(f"packages is {packages!r}: give a list of names, such as ['deepeval'].")
+    rest = {"batched": batched, "concurrency": concurrency}
     card = {"direction": direction, "low": low, "high": high, "threshold": threshold}
 
     def marked(function: Any) -> Any:
-        if isinstance(function, type) and (direction, low, high, threshold, batched) != (1, None, None, None, None):
-            raise UserError(f"{function.__name__} is a class: give only identity here, and the rest in its card.")
-        function.function_card = SimpleNamespace(card=card, batched=batched, identity=identity, of=function)
+        if isinstance(function, type) and [*card.values(), *rest.values()] != [1, *[None] * 5]:
+            raise UserError(
+                f"{function.__name__} is a class: give only identity and packages here, and the rest in its card."
+            )
+        declared = {"card": card, "identity": text, "packages": tuple(packages), "of": function}
+        function.function_card = SimpleNamespace(**rest, **declared)
         return function
 
     return marked if function is None else marked(function)
