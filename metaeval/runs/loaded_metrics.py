@@ -6,13 +6,11 @@ import importlib.util
 import inspect
 import logging
 import os
-import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.metadata import version
-from pathlib import Path
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from metaeval import registry
@@ -25,11 +23,11 @@ from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric, checked_answer
-from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
-from metaeval.scoring.executors.contract import Execute, Work, WorkerRecipe
+from metaeval.scoring.engine import ScoredPairs, execute_here, score_jointly, settled_metric
+from metaeval.scoring.executors.contract import Execute, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.worker_pool import Pool
-from metaeval.scoring.functions import FunctionMetric, as_class, files_hash, identity_of
+from metaeval.scoring.functions import FunctionMetric, as_class, cause_of, files_hash, identity_of
 from metaeval.scoring.score_files import ScoreFile
 from metaeval.scoring.score_store import ScoreStore
 from metaeval.yaml_variants import MetricVariant, metric_variant
@@ -69,7 +67,7 @@ def scoring_function(pool: Pool | None, names: Sequence[str], metrics: Sequence[
     # What Python gave is found in this process alone.
     here_alone = any(registry.is_given("metric", name) for name in names)
     if pool is None or here_alone or any(metric.where == "driver" for metric in metrics):
-        return Work(metrics).run
+        return execute_here(metrics)
     return partial(pool.run, recipe_of(names, metrics, config))
 
 
@@ -82,7 +80,14 @@ def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig
 
 def package_versions() -> Mapping[str, str]:
     """Return the versions of the packages that scores depend on, by name; "none" for one that is not installed."""
-    return {name: version(name) if importlib.util.find_spec(name) else "none" for name in _VERSIONED}
+    return {name: _version(name) for name in _VERSIONED}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
 
 
 _log = logging.getLogger("metaeval")
@@ -113,27 +118,30 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     options.update(config.metric_options.get(name, {}))
     with plug_in(name):
         metric: Metric = kind(validated(kind.Options, options, f"the options of metric {name!r}"))
-    if variant.metric not in registry.names("metric"):
-        metric.origin, metric.kept = _origin(variant.metric, kind)
+    metric.origin, metric.kept = _origin(variant.metric, kind)
     return metric
 
 
 def _origin(name: str, kind: type[Metric]) -> tuple[str, bool]:
-    """Return what is known of a metric's code, and whether its scores are stored beyond the job.
+    """Return what is known of a metric's code ("": it is registered), and whether its scores are stored beyond the job.
 
-    That is the identity that it declares, else the hash of its files. Objects of a Python session have no hash: what
-    they do can change without any file. Their scores are not stored, nor are those of a module that the session, which
-    may have loaded it before it was edited, names.
+    That is the identity that it declares, else the hash of its files, and the versions of the packages that it
+    declares. Objects of a Python session have no hash: what they do can change without any file. Their scores are not
+    stored, nor are those of a module that the session, which may have loaded it before it was edited, names.
     """
-    card = kind.card
-    if identity := identity_of(kind.function if issubclass(kind, FunctionMetric) else kind):
+    card, code = kind.card, kind.function if issubclass(kind, FunctionMetric) else kind
+    packages = getattr(getattr(code, "function_card", None), "packages", ())
+    versions = "".join(f" {package} {_version(package)}" for package in packages)
+    if identity := identity_of(code):
         bounds = f" ({card.low} to {card.high})" if (card.low, card.high) != (None, None) else ""
-        return f"identity:{identity}{bounds}", True
+        return f"identity:{identity}{bounds}{versions}", True
+    if name in registry.names("metric"):
+        return versions.strip(), True
     memory, module = job_memory(), name.partition(":")[0]
-    if registry.is_given("metric", name) or not (code := memory.get(("files", module)) or files_hash(module)):
+    if registry.is_given("metric", name) or not (files := memory.get(("files", module)) or files_hash(module)):
         return f"{name}@undeclared", False
-    memory["files", module] = code  # a file that is edited while the job runs is not what it runs
-    return f"{name}@sha256:{code}", not memory.get("from_python")
+    memory["files", module] = files  # a file that is edited while the job runs is not what it runs
+    return f"{name}@sha256:{files}{versions}", not memory.get("from_python")
 
 
 def _by_argument(name: str) -> MetricVariant | None:
@@ -172,18 +180,14 @@ def plug_in(name: str) -> Iterator[None]:
     except (UserError, BrokenPipeError):  # the reader of the progress closes the pipe
         raise
     except Exception as error:
-        if isinstance(error.__cause__, StopIteration):  # which a generator on its way turns into another error
-            error = error.__cause__
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        at = f"{Path(frame.filename).name}, line {frame.lineno}"
-        sentence = (
-            f"Metric {name!r} stopped with {type(error).__name__}: {error} ({at}): correct it, and run this again."
-        )
+        sentence = f"Metric {name!r} stopped with {cause_of(error)}: correct it, and run this again."
         raise UserError(sentence) from error
 
 
-def _missing(card: MetricCard) -> list[str]:
-    return [module for module in card.modules if importlib.util.find_spec(module) is None]
+def missing_packages(card: MetricCard) -> list[str]:
+    """Return what a metric needs and is not installed here, by the name of the module or package."""
+    found = importlib.util.find_spec
+    return [name for name in card.modules if _version(name) == "none" and not found(name.partition(".")[0])]
 
 
 def able_defaults(config: RunConfig) -> RunConfig:
@@ -193,7 +197,7 @@ def able_defaults(config: RunConfig) -> RunConfig:
     """
     if "metrics" in config.model_fields_set:
         return config
-    lacking = {name: card for name in config.metrics if _missing(card := registry.find("metric", name).card)}
+    lacking = {name: card for name in config.metrics if missing_packages(card := registry.find("metric", name).card)}
     if lacking:
         extras = ",".join(dict.fromkeys(card.extra for card in lacking.values()))
         _log.warning("Not run: %s. To add them, type %s.", ", ".join(lacking), install_extra(extras))
@@ -322,7 +326,7 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
 
 def check_modules(name: str, card: MetricCard) -> None:
     """Raise `UserError` for a metric whose packages are not installed, with the command that installs them."""
-    if missing := _missing(card):
+    if missing := missing_packages(card):
         install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
         raise UserError(
             f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type {install}, "

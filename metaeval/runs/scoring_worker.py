@@ -64,7 +64,7 @@ class Scorer:
             answer = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
             scored = getattr(error, "scored", None) or getattr(error.__cause__, "scored", None)
-            answer = {"error": str(error), **({"answers": scored.answers} if scored else {})}
+            answer = {"error": str(error), **({"answers": [scored]} if scored else {})}
         warnings = [record.getMessage() for record in self._warnings.buffer]
         self._warnings.flush()
         return {**answer, "said": warnings} if warnings else answer

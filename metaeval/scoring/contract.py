@@ -148,13 +148,12 @@ class Metric(ABC):
     `origin` is set on a metric that no package registers: what is known of its code; `kept`: whether its scores are
     stored beyond the job. `batched`: the pairs that are scored beside a pair may change the last bits of its score, as
     they do in a batch of a model; such a metric always gets the same pairs together. Set it to False where a pair costs
-    money, or each is scored alone. `one_by_one`: `score` gets one pair at a time, so that an error loses that pair
-    alone. `where`: "driver" for a metric that only one process may run, since it has a budget, a store or a program.
+    money, or each is scored alone. `where`: "driver" for a metric that only one process may run, since it has a budget,
+    a store, a program, or a bound of calls.
     """
 
     card: ClassVar[MetricCard]
     batched: ClassVar[bool] = True
-    one_by_one: ClassVar[bool] = False
     where: ClassVar[Literal["worker", "driver"]] = "worker"
     Options: ClassVar[type[MetricOptions]] = MetricOptions
     origin: str = ""

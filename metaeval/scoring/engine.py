@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from metaeval.errors import UserError
 from metaeval.files import job_memory, sha256_json
 from metaeval.scoring.block_claims import BlockClaims, claims_beside
 from metaeval.scoring.block_plan import TextBlock, longest_first, make_plan
@@ -87,7 +88,7 @@ def score_jointly(
             job = _Job(shares, unique, store, claims)
             reported = -1
             try:
-                for _ in job.run(make_plan(unique, metrics[0].block_tokens), execute or Work(metrics).run):
+                for _ in job.run(make_plan(unique, metrics[0].block_tokens), execute or execute_here(metrics)):
                     done = min(len(share.answers) for share in shares)
                     if progress and not reported == done == len(unique):
                         progress(done, len(unique))
@@ -97,9 +98,21 @@ def score_jointly(
                     names = " and ".join(metric.card.name for metric in metrics)
                     _log.warning("%s of what %s scored before is stored.", "All" if store else "Nothing", names)
                 raise
+        for metric, share in zip(metrics, shares, strict=True):
+            if isinstance(metric, FunctionMetric) and {answer.status for answer in share.answers.values()} == {
+                "failed"
+            }:
+                raise UserError(
+                    f"Metric {metric.card.name!r} has no score at all: {metric.note() or 'all pairs failed'}."
+                )
     return [
         ScoredPairs([part.answers[key] for key in keys], part.identity, len(unique), part.computed) for part in shares
     ]
+
+
+def execute_here(metrics: Sequence[Metric]) -> Execute:
+    """Return what scores the blocks of metrics that share a job in this process."""
+    return metrics[0].run if isinstance(metrics[0], FunctionMetric) else Work(metrics).run
 
 
 @dataclass
@@ -162,13 +175,15 @@ class _Job:
         """Score the missing blocks, wait for those that other runs score, and yield after each block and each wait."""
         context, owner = context_of(self.unique.values()), sha256_json([share.identity for share in self.shares])
         named = {block.number: sha256_json([owner, block.id]) for block in blocks}
+        by_number = {block.number: block for block in blocks}
         waiting = reported = False
         while True:
             self.busy, scored = [], False
             for done in execute(context, self._tasks(blocks, named)):
                 scored = True
                 self._keep(done)
-                self.claims.release(named[done.task.block])
+                if not self._missing(by_number[done.task.block]):  # else a part of it
+                    self.claims.release(named[done.task.block])
                 yield
             if waiting:
                 yield

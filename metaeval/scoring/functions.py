@@ -10,20 +10,49 @@ pair. None stands for a missing score. The decorator `metaeval.metric` declares 
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
+import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
+from functools import cache
+from itertools import islice, takewhile
 from pathlib import Path
+from threading import Thread
+from time import monotonic
 from types import FunctionType, SimpleNamespace
 from typing import Any, ClassVar, Literal
 
+from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, sha256_file, sha256_json
-from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, check_count
+from metaeval.scoring.contract import (
+    Metric,
+    MetricCard,
+    MetricOptions,
+    PairScore,
+    Status,
+    TextPair,
+    check_count,
+    checked_answer,
+)
+from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock
 
+_log = logging.getLogger("metaeval")
+_CONCURRENCY = 16  # calls of an asynchronous function
+_PATIENCE = 20  # calls that fail one after the other before the run ends
+_PAUSE = 0.1  # seconds within which results are handed on, and stored
+_GRACE = 5.0  # seconds that a run which ends waits for calls in flight: they may have been paid for
+_SHOWN = 3  # causes
+_FAULTS = {Status.FAILED, Status.NOT_FINITE, Status.NOT_A_NUMBER, Status.OUT_OF_RANGE}
+_SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD")  # in names of environment variables
+_ID = re.compile(r"\b(?:sk-|hf_|Bearer )[\w.-]++|[0-9a-f]{8}[0-9a-f-]*+")  # keys, and ids of requests
 _WORD = re.compile(r"\w")
 _MODULE = re.compile(r"[A-Za-z_][\w.]{,99}")
 _BATCHED = ("sources", "statements")
@@ -105,10 +134,12 @@ def as_class(function: Any) -> Any:
             f"The function {function.__name__!r} is not a metric: it should take two texts, (source, statement), and "
             f"return a score ({error})."
         ) from error
-    declared = getattr(function, "function_card", SimpleNamespace(card={}, batched=None))
-    batched = declared.batched
-    if batched is None:
-        batched = tuple(inspect.signature(function).parameters)[:2] == _BATCHED
+    declared = getattr(function, "function_card", SimpleNamespace(card={}, batched=None, concurrency=None, packages=()))
+    lists = declared.batched
+    if lists is None:
+        lists = tuple(inspect.signature(function).parameters)[:2] == _BATCHED
+    in_loop = inspect.iscoroutinefunction(function)
+    concurrency = declared.concurrency or (_CONCURRENCY if in_loop else 1)
     card = MetricCard(
         name=function.__name__,
         family="function",
@@ -116,36 +147,196 @@ def as_class(function: Any) -> Any:
         paper="none",
         licence="its author's",
         threshold_from="" if declared.card.get("threshold") is None else "its author",
+        modules=declared.packages,
         **declared.card,
     )
-    fields = {"card": card, "function": staticmethod(function), "batched": batched, "one_by_one": not batched}
-    return type(function.__name__, (FunctionMetric,), {**fields, "__module__": function.__module__})
+    # A bound of calls holds for one process.
+    fields = {"where": "driver" if in_loop or concurrency > 1 else "worker", "__module__": function.__module__}
+    fields |= {"card": card, "function": staticmethod(function)}
+    return type(
+        function.__name__, (FunctionMetric,), {**fields, "lists": lists, "in_loop": in_loop, "concurrency": concurrency}
+    )
 
 
 class FunctionMetric(Metric):
-    """Base of the metrics of `as_class`: `score` calls `function`, with lists of texts if `batched`."""
+    """Base of the metrics of `as_class`: a call of `function` gets a pair, or with `lists` all pairs of a block.
 
+    in_loop: the function is asynchronous. concurrency: most calls at a time. What the function raises is the status
+    FAILED of the call's pairs. A pair of which a text has no letter or digit has the status EMPTY, without a call.
+    """
+
+    batched = False
     function: ClassVar[Callable[..., Any]]
+    lists: ClassVar[bool]
+    in_loop: ClassVar[bool]
+    concurrency: ClassVar[int]
+
+    def __init__(self, options: MetricOptions | None = None) -> None:
+        super().__init__(options)
+        self._failed_in_a_row = 0
+        self._causes = Counter[str]()  # of pairs without a score
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return a `PairScore` per pair: what the function returns, or NOTHING_TO_SCORE for None.
+        """Return a `PairScore` per pair; equal pairs are asked once.
 
-        A `PairScore` that the function returns is kept. A pair of which a text has no letter or digit has the status
-        EMPTY, and is not passed to the function. Raises `UserError` for another number of scores than pairs.
+        What it raises (see `run`) has the results of the pairs before in its attribute `scored`.
         """
         pairs = list(zip(sources, statements, strict=True))
-        scored = [number for number, pair in enumerate(pairs) if all(map(_WORD.search, pair))]
-        if self.batched and scored:
-            values = self.function(*map(list, zip(*(pairs[number] for number in scored), strict=True)))
-            values = list(values) if isinstance(values, Iterator) else values
-            check_count(self, values, len(scored))
+        unique, answers = list(dict.fromkeys(pairs)), dict[TextPair, PairScore]()
+        try:
+            for done in self.run(Context((), ()), [BlockTask(0, [b""] * len(unique), unique, (0,))]):
+                answers.update(zip(done.task.pairs, done.answers[0], strict=True))
+        except BaseException as error:
+            vars(error)["scored"] = [answers[pair] for pair in takewhile(answers.__contains__, pairs)]
+            raise
+        return [answers[pair] for pair in pairs]
+
+    def run(self, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
+        """Score tasks as `Execute` does, several at a time; a block's results are yielded in parts, as they come.
+
+        A `UserError`, an `ImportError`, an interrupt, and `_PATIENCE` failed calls in a row end it: what is there, and
+        what arrives within `_GRACE`, is yielded before the error is raised.
+        """
+        flying: dict[Future[Any], tuple[BlockTask, list[int]]] = {}
+        arrived: dict[int, tuple[BlockTask, dict[int, PairScore]]] = {}
+
+        def calls() -> Iterator[tuple[BlockTask, list[int]]]:
+            for task in tasks:
+                places = [place for place, pair in enumerate(task.pairs) if all(map(_WORD.search, pair))]
+                empty = {place: PairScore(None, Status.EMPTY) for place in {*range(len(task.pairs))} - {*places}}
+                arrived[task.block] = task, empty
+                yield from (
+                    (task, part) for part in ([places] if self.lists else ([place] for place in places)) if part
+                )
+
+        def keep(future: Future[Any]) -> None:
+            task, places = flying.pop(future)
+            answers = self._answers(future, len(places))
+            arrived.setdefault(task.block, (task, {}))[1].update(zip(places, answers, strict=True))
+
+        def drain() -> Iterator[ScoredBlock]:
+            for task, answers in arrived.values():
+                keys, pairs = ([texts[place] for place in answers] for texts in (task.keys, task.pairs))
+                yield ScoredBlock(task._replace(keys=keys, pairs=pairs), [[*answers.values()]])
+            arrived.clear()
+
+        waiting, due = calls(), 0.0
+        try:
+            while True:
+                for task, places in islice(waiting, self.concurrency - len(flying)):
+                    texts = zip(*(task.pairs[place] for place in places), strict=True)
+                    future = self._begun(*(map(list, texts) if self.lists else task.pairs[places[0]]))
+                    flying[future] = task, places
+                if not flying:
+                    break
+                for future in wait(flying, _PAUSE if arrived else None, FIRST_COMPLETED).done:
+                    keep(future)
+                if monotonic() >= due:
+                    yield from drain()
+                    due = monotonic() + _PAUSE
+        except GeneratorExit:
+            raise
+        except BaseException:
+            for future in wait(flying, _GRACE).done:  # what was asked may have been paid for
+                with suppress(BaseException):
+                    keep(future)
+            yield from drain()
+            raise
+        finally:
+            for future in flying:
+                future.cancel()
+        yield from drain()
+
+    def note(self) -> str:
+        """Return one line on the pairs without a score: how many for which cause, the most frequent ones first."""
+        causes = [f"{number:,} {cause}" for cause, number in self._causes.most_common(_SHOWN)]
+        if len(self._causes) > _SHOWN:
+            causes.append(count(len(self._causes) - _SHOWN, "other cause"))
+        return f"{count(self._causes.total(), 'pair')} without a score: {'; '.join(causes)}" if causes else ""
+
+    def _begun(self, *texts: Any) -> Future[Any]:
+        if self.in_loop:
+            return asyncio.run_coroutine_threadsafe(self.function(*texts), _event_loop())
+        future = Future[Any]()
+
+        def call() -> None:
+            try:
+                future.set_result(self.function(*texts))
+            except BaseException as error:  # noqa: BLE001 (raised by `future.result`)
+                future.set_exception(error)
+
+        future.set_running_or_notify_cancel()  # a thread cannot be cancelled
+        if self.concurrency == 1:
+            call()
         else:
-            values = [self.function(*pairs[number]) for number in scored]
-        answers = [PairScore(None, Status.EMPTY)] * len(pairs)
-        for number, value in zip(scored, values, strict=True):
-            missing = Status.NOTHING_TO_SCORE if value is None else Status.OK
-            answers[number] = value if isinstance(value, PairScore) else PairScore(value, missing)
+            Thread(target=call, daemon=True).start()  # a call that hangs does not keep the process from ending
+        return future
+
+    def _answers(self, future: Future[Any], number: int) -> list[PairScore]:
+        """Return the results of a call's pairs, and count the causes of those without a score; raises what ends all."""
+        try:
+            values = future.result() if self.lists else [future.result()]
+            values = list(values) if isinstance(values, Iterator) else values
+        except (UserError, ImportError):  # every call would end so
+            raise
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 (counted, and shown)
+            values = [error] * number
+        check_count(self, values, number)
+        answers = []
+        for value in values:
+            answer, cause = PairScore(None, Status.FAILED), ""
+            if isinstance(value, BaseException):
+                cause = cause_of(value)
+            elif value is None:
+                answer = PairScore(None, Status.NOTHING_TO_SCORE)
+            else:
+                answer = checked_answer(self, value if isinstance(value, PairScore) else PairScore(value))
+                cause = f"returned {value!r:.60} ({answer.status})" if answer.status in _FAULTS else ""
+            if cause and cause not in self._causes and len(self._causes) < _SHOWN:
+                _log.warning("%s: a pair has no score: %s", self.card.name, cause)
+            self._causes.update([cause] if cause else [])
+            answers.append(answer)
+        failed = all(answer.status is Status.FAILED for answer in answers)
+        self._failed_in_a_row = failed * (self._failed_in_a_row + 1)
+        if self._failed_in_a_row >= _PATIENCE:
+            raise UserError(
+                f"Metric {self.card.name!r} failed {_PATIENCE} times in a row (last: {cause}): correct it, and run "
+                "this again, which asks only for pairs that are not stored."
+            )
         return answers
+
+
+@cache
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """Return the event loop of all asynchronous functions, in a thread of its own.
+
+    So it works in a notebook, whose main thread has a loop. It never ends: a client that a module keeps from one run to
+    the next is bound to the loop that it was first used in.
+    """
+    loop = asyncio.new_event_loop()
+
+    def serve() -> None:
+        while True:
+            with suppress(SystemExit, KeyboardInterrupt):  # which a call may raise: its caller gets it, too
+                loop.run_forever()
+
+    Thread(target=serve, daemon=True, name="metaeval-functions").start()
+    return loop
+
+
+def cause_of(error: BaseException) -> str:
+    """Return type, message and place of an exception in one short line, without keys and ids."""
+    if isinstance(error.__cause__, StopIteration):  # which a generator on its way turns into another error
+        error = error.__cause__
+    message = " ".join(str(error)[:100_000].split())
+    for name, value in os.environ.items():
+        if len(value) >= 8 and _SECRET.search(name):
+            message = message.replace(value, "***")
+    message = _ID.sub("…", message)
+    places = [
+        f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in traceback.extract_tb(error.__traceback__)
+    ]
+    return f"{type(error).__name__}: {message[:200]}{'…' * (len(message) > 200)}{''.join(places[-1:])}"
 
 
 def identity_of(value: Any) -> str:

@@ -77,39 +77,22 @@ class Work:
         """Score tasks one after the other in this process, and yield the scored blocks."""
         for task in tasks:
             self.prepare(context)
-            try:
-                yield self.score(task)
-            except BaseException as error:
-                if scored := getattr(error, "scored", None):
-                    yield scored
-                raise
+            yield self.score(task)
 
     def score(self, task: BlockTask) -> ScoredBlock:
         """Return the block scored by each wanted metric, all from the same observations.
 
         Raises `UserError` when a metric breaks its contract (wrong number of results, a score without the status OK).
-        What a metric that is `one_by_one` raises has the block of the pairs before in its attribute `scored`.
         """
         leader = self.metrics[0]
-        parts = [[pair] for pair in task.pairs] if leader.one_by_one else [task.pairs]
+        texts = [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
         observations: Sequence[Any] = []
         if isinstance(leader, TwoStepMetric):
-            observations = leader.observe(
-                [source for source, _ in task.pairs], [statement for _, statement in task.pairs]
-            )
+            observations = leader.observe(*texts)
             check_count(leader, observations, len(task.pairs))
-        answers_by_metric: list[list[PairScore]] = []
+        answers_by_metric = []
         for metric in (self.metrics[number] for number in task.wanted):
-            answers_by_metric.append(scored := [])
-            try:
-                for part in parts:
-                    texts = [source for source, _ in part], [statement for _, statement in part]
-                    answers = metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(*texts)
-                    check_count(metric, answers, len(part))
-                    scored += [checked_answer(metric, answer) for answer in answers]
-            except BaseException as error:
-                if scored:
-                    before = task._replace(keys=task.keys[: len(scored)], pairs=task.pairs[: len(scored)])
-                    vars(error)["scored"] = ScoredBlock(before, [scored])
-                raise
+            answers = metric.judge(observations) if isinstance(metric, TwoStepMetric) else metric.score(*texts)
+            check_count(metric, answers, len(task.pairs))
+            answers_by_metric.append([checked_answer(metric, answer) for answer in answers])
         return ScoredBlock(task, answers_by_metric)
