@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import distributions
 from typing import Any
 
 from metaeval import registry
@@ -84,10 +84,7 @@ def package_versions() -> Mapping[str, str]:
 
 
 def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "none"
+    return next((found.version for found in distributions(name=package)), "none")
 
 
 _log = logging.getLogger("metaeval")

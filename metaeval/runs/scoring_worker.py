@@ -56,15 +56,11 @@ class Scorer:
         logging.getLogger("metaeval").addHandler(self._warnings)
 
     def answer(self, message: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the reply to a job or one of its blocks; "said": warnings.
-
-        It is {"error": sentence} for a `UserError`, with "answers" to the pairs that were scored before.
-        """
+        """Return the reply to a job or one of its blocks; "said": warnings; {"error": sentence}: a `UserError`."""
         try:
             answer = self.begin(message) if "recipe" in message else self.score(message)
         except UserError as error:
-            scored = getattr(error, "scored", None) or getattr(error.__cause__, "scored", None)
-            answer = {"error": str(error), **({"answers": [scored]} if scored else {})}
+            answer = {"error": str(error)}
         warnings = [record.getMessage() for record in self._warnings.buffer]
         self._warnings.flush()
         return {**answer, "said": warnings} if warnings else answer

@@ -12,7 +12,7 @@ from metaeval.errors import UserError
 from metaeval.files import job_memory, sha256_json
 from metaeval.scoring.block_claims import BlockClaims, claims_beside
 from metaeval.scoring.block_plan import TextBlock, longest_first, make_plan
-from metaeval.scoring.contract import Metric, PairScore, TextPair
+from metaeval.scoring.contract import Metric, PairScore, Status, TextPair
 from metaeval.scoring.executors.contract import BlockTask, Context, Execute, ScoredBlock, Work
 from metaeval.scoring.functions import FunctionMetric
 from metaeval.scoring.score_store import ScoreStore, pair_key
@@ -84,11 +84,16 @@ def score_jointly(
     if progress:
         progress(min(stored), len(unique))
     if min(stored) < len(unique):
+        plan, metric = make_plan(unique, metrics[0].block_tokens), metrics[0]
+        if isinstance(metric, FunctionMetric):  # what lies before the last stored pair was asked for before it
+            order = [key for block in plan for key in block.keys]
+            last = max((place for place, key in enumerate(order) if key in shares[0].answers), default=0)
+            metric.failing = {unique[key] for key in order[:last] if key not in shares[0].answers}
         with claims_beside(store.path if store else None) as claims:
             job = _Job(shares, unique, store, claims)
             reported = -1
             try:
-                for _ in job.run(make_plan(unique, metrics[0].block_tokens), execute or execute_here(metrics)):
+                for _ in job.run(plan, execute or execute_here(metrics)):
                     done = min(len(share.answers) for share in shares)
                     if progress and not reported == done == len(unique):
                         progress(done, len(unique))
@@ -98,13 +103,10 @@ def score_jointly(
                     names = " and ".join(metric.card.name for metric in metrics)
                     _log.warning("%s of what %s scored before is stored.", "All" if store else "Nothing", names)
                 raise
-        for metric, share in zip(metrics, shares, strict=True):
-            if isinstance(metric, FunctionMetric) and {answer.status for answer in share.answers.values()} == {
-                "failed"
-            }:
-                raise UserError(
-                    f"Metric {metric.card.name!r} has no score at all: {metric.note() or 'all pairs failed'}."
-                )
+        if isinstance(metric, FunctionMetric) and all(
+            each.status is Status.FAILED for each in shares[0].answers.values()
+        ):
+            raise UserError(f"{metric.card.name!r} has no score at all: {metric.note() or 'the warnings say why'}.")
     return [
         ScoredPairs([part.answers[key] for key in keys], part.identity, len(unique), part.computed) for part in shares
     ]

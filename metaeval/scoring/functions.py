@@ -18,11 +18,11 @@ import re
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from functools import cache
-from itertools import islice, takewhile
+from itertools import chain, islice
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -32,16 +32,7 @@ from typing import Any, ClassVar, Literal
 from metaeval.display_text import count
 from metaeval.errors import UserError
 from metaeval.files import canonical_json, sha256_file, sha256_json
-from metaeval.scoring.contract import (
-    Metric,
-    MetricCard,
-    MetricOptions,
-    PairScore,
-    Status,
-    TextPair,
-    check_count,
-    checked_answer,
-)
+from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, TextPair, check_count, checked_answer
 from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock
 
 _log = logging.getLogger("metaeval")
@@ -51,6 +42,7 @@ _PAUSE = 0.1  # seconds within which results are handed on, and stored
 _GRACE = 5.0  # seconds that a run which ends waits for calls in flight: they may have been paid for
 _SHOWN = 3  # causes
 _FAULTS = {Status.FAILED, Status.NOT_FINITE, Status.NOT_A_NUMBER, Status.OUT_OF_RANGE}
+_EMPTY = PairScore(None, Status.EMPTY)
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD")  # in names of environment variables
 _ID = re.compile(r"\b(?:sk-|hf_|Bearer )[\w.-]++|[0-9a-f]{8}[0-9a-f-]*+")  # keys, and ids of requests
 _WORD = re.compile(r"\w")
@@ -97,10 +89,7 @@ def metric(
     except (TypeError, ValueError):
         text = ""
     if text is not None and not (isinstance(text, str) and text.strip()):
-        raise UserError(
-            f"identity is {identity!r}: give a text, such as 'my judge 2, gpt-4o-mini', or a mapping of plain values, "
-            "such as {'model': 'gpt-4o-mini'}."
-        )
+        raise UserError(f"identity is {identity!r}: give a text, or a mapping such as {{'model': 'gpt-4o-mini'}}.")
     if concurrency is not None and (not isinstance(concurrency, int) or concurrency < 1):
         raise UserError(f"concurrency is {concurrency!r}; allowed: the most calls at a time, from 1.")
     if isinstance(packages, str) or not all(isinstance(name, str) and name.strip() for name in packages):
@@ -110,11 +99,8 @@ def metric(
 
     def marked(function: Any) -> Any:
         if isinstance(function, type) and [*card.values(), *rest.values()] != [1, *[None] * 5]:
-            raise UserError(
-                f"{function.__name__} is a class: give only identity and packages here, and the rest in its card."
-            )
-        declared = {"card": card, "identity": text, "packages": tuple(packages), "of": function}
-        function.function_card = SimpleNamespace(**rest, **declared)
+            raise UserError(f"{function.__name__} is a class: give only identity and packages; its card has the rest.")
+        function.function_card = SimpleNamespace(card=card, identity=text, packages=packages, of=function, **rest)
         return function
 
     return marked if function is None else marked(function)
@@ -147,15 +133,13 @@ def as_class(function: Any) -> Any:
         paper="none",
         licence="its author's",
         threshold_from="" if declared.card.get("threshold") is None else "its author",
-        modules=declared.packages,
+        modules=tuple(declared.packages),
         **declared.card,
     )
-    # A bound of calls holds for one process.
-    fields = {"where": "driver" if in_loop or concurrency > 1 else "worker", "__module__": function.__module__}
-    fields |= {"card": card, "function": staticmethod(function)}
-    return type(
-        function.__name__, (FunctionMetric,), {**fields, "lists": lists, "in_loop": in_loop, "concurrency": concurrency}
-    )
+    where = "driver" if in_loop or concurrency > 1 else "worker"  # the bound of calls is one process's
+    fields = {"card": card, "function": staticmethod(function), "lists": lists, "in_loop": in_loop, "where": where}
+    fields |= {"concurrency": concurrency, "__module__": function.__module__}
+    return type(function.__name__, (FunctionMetric,), fields)
 
 
 class FunctionMetric(Metric):
@@ -163,6 +147,7 @@ class FunctionMetric(Metric):
 
     in_loop: the function is asynchronous. concurrency: most calls at a time. What the function raises is the status
     FAILED of the call's pairs. A pair of which a text has no letter or digit has the status EMPTY, without a call.
+    failing: pairs that an earlier run asked for and did not store.
     """
 
     batched = False
@@ -171,47 +156,38 @@ class FunctionMetric(Metric):
     in_loop: ClassVar[bool]
     concurrency: ClassVar[int]
 
-    def __init__(self, options: MetricOptions | None = None) -> None:
+    def __init__(self, options: Any = None) -> None:
         super().__init__(options)
+        self.failing: Set[TextPair] = frozenset()
         self._failed_in_a_row = 0
         self._causes = Counter[str]()  # of pairs without a score
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return a `PairScore` per pair; equal pairs are asked once.
-
-        What it raises (see `run`) has the results of the pairs before in its attribute `scored`.
-        """
+        """Return a `PairScore` per pair; equal pairs are asked once, and any number of calls may fail."""
         pairs = list(zip(sources, statements, strict=True))
-        unique, answers = list(dict.fromkeys(pairs)), dict[TextPair, PairScore]()
-        try:
-            for done in self.run(Context((), ()), [BlockTask(0, [b""] * len(unique), unique, (0,))]):
-                answers.update(zip(done.task.pairs, done.answers[0], strict=True))
-        except BaseException as error:
-            vars(error)["scored"] = [answers[pair] for pair in takewhile(answers.__contains__, pairs)]
-            raise
+        unique, self.failing = list(dict.fromkeys(pairs)), {*pairs}
+        parts = self.run(Context((), ()), [BlockTask(0, [b""] * len(unique), unique, (0,))])
+        answers = dict(chain.from_iterable(zip(part.task.pairs, part.answers[0], strict=True) for part in parts))
         return [answers[pair] for pair in pairs]
 
     def run(self, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
         """Score tasks as `Execute` does, several at a time; a block's results are yielded in parts, as they come.
 
-        A `UserError`, an `ImportError`, an interrupt, and `_PATIENCE` failed calls in a row end it: what is there, and
-        what arrives within `_GRACE`, is yielded before the error is raised.
+        An interrupt, a `UserError`, an `ImportError` and `_PATIENCE` calls that fail one after the other, but for those
+        of pairs in `failing`, end it: what is there, or arrives within `_GRACE`, is yielded before the error is raised.
         """
-        flying: dict[Future[Any], tuple[BlockTask, list[int]]] = {}
+        flying: dict[Future[Any], tuple[BlockTask, Sequence[int]]] = {}
         arrived: dict[int, tuple[BlockTask, dict[int, PairScore]]] = {}
 
-        def calls() -> Iterator[tuple[BlockTask, list[int]]]:
+        def calls() -> Iterator[tuple[BlockTask, Sequence[int]]]:
             for task in tasks:
                 places = [place for place, pair in enumerate(task.pairs) if all(map(_WORD.search, pair))]
-                empty = {place: PairScore(None, Status.EMPTY) for place in {*range(len(task.pairs))} - {*places}}
-                arrived[task.block] = task, empty
-                yield from (
-                    (task, part) for part in ([places] if self.lists else ([place] for place in places)) if part
-                )
+                arrived[task.block] = task, dict.fromkeys({*range(len(task.pairs))} - {*places}, _EMPTY)
+                yield from ((task, part) for part in ([places] if self.lists and places else zip(places)))
 
         def keep(future: Future[Any]) -> None:
             task, places = flying.pop(future)
-            answers = self._answers(future, len(places))
+            answers = self._answers(future, [task.pairs[place] for place in places])
             arrived.setdefault(task.block, (task, {}))[1].update(zip(places, answers, strict=True))
 
         def drain() -> Iterator[ScoredBlock]:
@@ -234,11 +210,9 @@ class FunctionMetric(Metric):
                 if monotonic() >= due:
                     yield from drain()
                     due = monotonic() + _PAUSE
-        except GeneratorExit:
-            raise
-        except BaseException:
+        except (Exception, KeyboardInterrupt):
             for future in wait(flying, _GRACE).done:  # what was asked may have been paid for
-                with suppress(BaseException):
+                with suppress(Exception):
                     keep(future)
             yield from drain()
             raise
@@ -250,8 +224,7 @@ class FunctionMetric(Metric):
     def note(self) -> str:
         """Return one line on the pairs without a score: how many for which cause, the most frequent ones first."""
         causes = [f"{number:,} {cause}" for cause, number in self._causes.most_common(_SHOWN)]
-        if len(self._causes) > _SHOWN:
-            causes.append(count(len(self._causes) - _SHOWN, "other cause"))
+        causes += ["…"] * (len(self._causes) > _SHOWN)
         return f"{count(self._causes.total(), 'pair')} without a score: {'; '.join(causes)}" if causes else ""
 
     def _begun(self, *texts: Any) -> Future[Any]:
@@ -266,43 +239,37 @@ class FunctionMetric(Metric):
                 future.set_exception(error)
 
         future.set_running_or_notify_cancel()  # a thread cannot be cancelled
-        if self.concurrency == 1:
-            call()
-        else:
-            Thread(target=call, daemon=True).start()  # a call that hangs does not keep the process from ending
+        thread = Thread(target=call, daemon=True)  # a call that hangs does not keep the process from ending
+        thread.run() if self.concurrency == 1 else thread.start()
         return future
 
-    def _answers(self, future: Future[Any], number: int) -> list[PairScore]:
-        """Return the results of a call's pairs, and count the causes of those without a score; raises what ends all."""
+    def _answers(self, future: Future[Any], pairs: Sequence[TextPair]) -> list[PairScore]:
+        """Return the results of a call, and count the causes of those that are no score; raises what ends the run."""
         try:
             values = future.result() if self.lists else [future.result()]
             values = list(values) if isinstance(values, Iterator) else values
         except (UserError, ImportError):  # every call would end so
             raise
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 (counted, and shown)
-            values = [error] * number
-        check_count(self, values, number)
+            values = [error] * len(pairs)
+        check_count(self, values, len(pairs))
         answers = []
         for value in values:
-            answer, cause = PairScore(None, Status.FAILED), ""
             if isinstance(value, BaseException):
-                cause = cause_of(value)
-            elif value is None:
-                answer = PairScore(None, Status.NOTHING_TO_SCORE)
+                answer, cause = PairScore(None, Status.FAILED), cause_of(value)
             else:
-                answer = checked_answer(self, value if isinstance(value, PairScore) else PairScore(value))
-                cause = f"returned {value!r:.60} ({answer.status})" if answer.status in _FAULTS else ""
-            if cause and cause not in self._causes and len(self._causes) < _SHOWN:
-                _log.warning("%s: a pair has no score: %s", self.card.name, cause)
-            self._causes.update([cause] if cause else [])
+                missing = Status.NOTHING_TO_SCORE if value is None else Status.OK
+                answer = checked_answer(self, value if isinstance(value, PairScore) else PairScore(value, missing))
+                cause = f"returned {value!r:.60} ({answer.status})"
+            if answer.status in _FAULTS:
+                if cause not in self._causes and len(self._causes) < _SHOWN:
+                    _log.warning("%s: a pair has no score: %s", self.card.name, cause)
+                self._causes[cause] += 1
             answers.append(answer)
         failed = all(answer.status is Status.FAILED for answer in answers)
-        self._failed_in_a_row = failed * (self._failed_in_a_row + 1)
+        self._failed_in_a_row = self._failed_in_a_row + (not {*pairs} <= self.failing) if failed else 0
         if self._failed_in_a_row >= _PATIENCE:
-            raise UserError(
-                f"Metric {self.card.name!r} failed {_PATIENCE} times in a row (last: {cause}): correct it, and run "
-                "this again, which asks only for pairs that are not stored."
-            )
+            raise UserError(f"{self.card.name!r} failed {_PATIENCE} times in a row: {cause}; what is scored is kept.")
         return answers
 
 
@@ -333,10 +300,10 @@ def cause_of(error: BaseException) -> str:
         if len(value) >= 8 and _SECRET.search(name):
             message = message.replace(value, "***")
     message = _ID.sub("…", message)
-    places = [
-        f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in traceback.extract_tb(error.__traceback__)
+    at = [
+        f" ({Path(last.filename).name}, line {last.lineno})" for last in traceback.extract_tb(error.__traceback__, -1)
     ]
-    return f"{type(error).__name__}: {message[:200]}{'…' * (len(message) > 200)}{''.join(places[-1:])}"
+    return f"{type(error).__name__}: {message[:200]}{'…' * (len(message) > 200)}{''.join(at)}"
 
 
 def identity_of(value: Any) -> str:

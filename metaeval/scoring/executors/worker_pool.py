@@ -247,15 +247,9 @@ class Pool(ABC):
 
 
 def _store_results(piece: Piece, message: Mapping[str, Any]) -> ScoredBlock | None:
-    """Store the results in a worker's message in the piece's block, and return the block if it is complete, else None.
-
-    Of a message with an error, return the part of the block that was scored before.
-    """
+    """Store the results in a worker's message in the piece's block; return the block if it is complete, else None."""
     work, task, rows = piece.work, piece.work.task, message["answers"]
     answers = [[PairScore(score, Status(status), *counts) for score, status, *counts in row] for row in rows]
-    if "error" in message:
-        part = slice(piece.first, piece.first + len(answers[0]))
-        return ScoredBlock(task._replace(keys=task.keys[part], pairs=task.pairs[part]), answers)
     for place, scored in zip(work.answers, answers, strict=True):
         place[piece.first : piece.end] = scored
     work.left -= piece.end - piece.first
