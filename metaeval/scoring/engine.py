@@ -99,7 +99,7 @@ def score_jointly(
                         progress(done, len(unique))
                     reported = done
             except Exception:
-                if any(share.answers for share in shares):
+                if any(answer.status is not Status.FAILED for share in shares for answer in share.answers.values()):
                     names = " and ".join(metric.card.name for metric in metrics)
                     _log.warning("%s of what %s scored before is stored.", "All" if store else "Nothing", names)
                 raise

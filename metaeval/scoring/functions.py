@@ -42,7 +42,6 @@ _PAUSE = 0.1  # seconds within which results are handed on, and stored
 _GRACE = 5.0  # seconds that a run which ends waits for calls in flight: they may have been paid for
 _SHOWN = 3  # causes
 _FAULTS = {Status.FAILED, Status.NOT_FINITE, Status.NOT_A_NUMBER, Status.OUT_OF_RANGE}
-_EMPTY = PairScore(None, Status.EMPTY)
 _SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD")  # in names of environment variables
 _ID = re.compile(r"\b(?:sk-|hf_|Bearer )[\w.-]++|[0-9a-f]{8}[0-9a-f-]*+")  # keys, and ids of requests
 _WORD = re.compile(r"\w")
@@ -182,7 +181,8 @@ class FunctionMetric(Metric):
         def calls() -> Iterator[tuple[BlockTask, Sequence[int]]]:
             for task in tasks:
                 places = [place for place, pair in enumerate(task.pairs) if all(map(_WORD.search, pair))]
-                arrived[task.block] = task, dict.fromkeys({*range(len(task.pairs))} - {*places}, _EMPTY)
+                if empty := {*range(len(task.pairs))} - {*places}:
+                    arrived[task.block] = task, dict.fromkeys(empty, PairScore(None, Status.EMPTY))
                 yield from ((task, part) for part in ([places] if self.lists and places else zip(places)))
 
         def keep(future: Future[Any]) -> None:
@@ -192,8 +192,8 @@ class FunctionMetric(Metric):
 
         def drain() -> Iterator[ScoredBlock]:
             for task, answers in arrived.values():
-                keys, pairs = ([texts[place] for place in answers] for texts in (task.keys, task.pairs))
-                yield ScoredBlock(task._replace(keys=keys, pairs=pairs), [[*answers.values()]])
+                part = task._replace(keys=[task.keys[at] for at in answers], pairs=[task.pairs[at] for at in answers])
+                yield ScoredBlock(part, [[*answers.values()]])
             arrived.clear()
 
         waiting, due = calls(), 0.0
@@ -269,7 +269,7 @@ class FunctionMetric(Metric):
         failed = all(answer.status is Status.FAILED for answer in answers)
         self._failed_in_a_row = self._failed_in_a_row + (not {*pairs} <= self.failing) if failed else 0
         if self._failed_in_a_row >= _PATIENCE:
-            raise UserError(f"{self.card.name!r} failed {_PATIENCE} times in a row: {cause}; what is scored is kept.")
+            raise UserError(f"{self.card.name!r} failed {_PATIENCE} times in a row: {cause}: correct it, run again.")
         return answers
 
 
