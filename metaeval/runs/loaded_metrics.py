@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import logging
 import os
@@ -11,6 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import distributions
+from importlib.util import find_spec
 from typing import Any
 
 from metaeval import registry
@@ -23,7 +23,7 @@ from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric, checked_answer
-from metaeval.scoring.engine import ScoredPairs, execute_here, score_jointly, settled_metric
+from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
 from metaeval.scoring.executors.contract import Execute, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.executors.worker_pool import Pool
@@ -59,15 +59,17 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
         yield processes
 
 
-def scoring_function(pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> Execute:
-    """Return a function that scores blocks with metrics which share a job, in the pool or in this process.
+def scoring_function(
+    pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig
+) -> Execute | None:
+    """Return what scores blocks with metrics which share a job in the pool; None: this process does.
 
-    It is this process without a pool, for objects of this Python session, and for metrics whose `where` is "driver".
+    That is without a pool, for objects of this Python session, and for metrics whose `where` is "driver".
     """
     # What Python gave is found in this process alone.
     here_alone = any(registry.is_given("metric", name) for name in names)
     if pool is None or here_alone or any(metric.where == "driver" for metric in metrics):
-        return execute_here(metrics)
+        return None
     return partial(pool.run, recipe_of(names, metrics, config))
 
 
@@ -183,8 +185,7 @@ def plug_in(name: str) -> Iterator[None]:
 
 def missing_packages(card: MetricCard) -> list[str]:
     """Return what a metric needs and is not installed here, by the name of the module or package."""
-    found = importlib.util.find_spec
-    return [name for name in card.modules if _version(name) == "none" and not found(name.partition(".")[0])]
+    return [name for name in card.modules if _version(name) == "none" and not find_spec(name.partition(".")[0])]
 
 
 def able_defaults(config: RunConfig) -> RunConfig:

@@ -92,8 +92,9 @@ def score_jointly(
         with claims_beside(store.path if store else None) as claims:
             job = _Job(shares, unique, store, claims)
             reported = -1
+            here = metric.run if isinstance(metric, FunctionMetric) else Work(metrics).run
             try:
-                for _ in job.run(plan, execute or execute_here(metrics)):
+                for _ in job.run(plan, execute or here):
                     done = min(len(share.answers) for share in shares)
                     if progress and not reported == done == len(unique):
                         progress(done, len(unique))
@@ -110,11 +111,6 @@ def score_jointly(
     return [
         ScoredPairs([part.answers[key] for key in keys], part.identity, len(unique), part.computed) for part in shares
     ]
-
-
-def execute_here(metrics: Sequence[Metric]) -> Execute:
-    """Return what scores the blocks of metrics that share a job in this process."""
-    return metrics[0].run if isinstance(metrics[0], FunctionMetric) else Work(metrics).run
 
 
 @dataclass

@@ -27,7 +27,7 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 from types import FunctionType, SimpleNamespace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from metaeval.display_text import count
 from metaeval.errors import UserError
@@ -120,9 +120,8 @@ def as_class(function: Any) -> Any:
             f"return a score ({error})."
         ) from error
     declared = getattr(function, "function_card", SimpleNamespace(card={}, batched=None, concurrency=None, packages=()))
-    lists = declared.batched
-    if lists is None:
-        lists = tuple(inspect.signature(function).parameters)[:2] == _BATCHED
+    by_name = tuple(inspect.signature(function).parameters)[:2] == _BATCHED
+    lists = by_name if declared.batched is None else declared.batched
     in_loop = inspect.iscoroutinefunction(function)
     concurrency = declared.concurrency or (_CONCURRENCY if in_loop else 1)
     card = MetricCard(
@@ -146,7 +145,7 @@ class FunctionMetric(Metric):
 
     in_loop: the function is asynchronous. concurrency: most calls at a time. What the function raises is the status
     FAILED of the call's pairs. A pair of which a text has no letter or digit has the status EMPTY, without a call.
-    failing: pairs that an earlier run asked for and did not store.
+    failing: pairs that an earlier run asked for and did not store. scored: whether a call in this process did not fail.
     """
 
     batched = False
@@ -157,7 +156,7 @@ class FunctionMetric(Metric):
 
     def __init__(self, options: Any = None) -> None:
         super().__init__(options)
-        self.failing: Set[TextPair] = frozenset()
+        self.scored, self.failing = False, cast(Set[TextPair], frozenset())
         self._failed_in_a_row = 0
         self._causes = Counter[str]()  # of pairs without a score
 
@@ -187,7 +186,7 @@ class FunctionMetric(Metric):
 
         def keep(future: Future[Any]) -> None:
             task, places = flying.pop(future)
-            answers = self._answers(future, [task.pairs[place] for place in places])
+            answers = self._answers(future.result(), [task.pairs[place] for place in places])
             arrived.setdefault(task.block, (task, {}))[1].update(zip(places, answers, strict=True))
 
         def drain() -> Iterator[ScoredBlock]:
@@ -201,8 +200,7 @@ class FunctionMetric(Metric):
             while True:
                 for task, places in islice(waiting, self.concurrency - len(flying)):
                     texts = zip(*(task.pairs[place] for place in places), strict=True)
-                    future = self._begun(*(map(list, texts) if self.lists else task.pairs[places[0]]))
-                    flying[future] = task, places
+                    flying[self._begun(*(map(list, texts) if self.lists else task.pairs[places[0]]))] = task, places
                 if not flying:
                     break
                 for future in wait(flying, _PAUSE if arrived else None, FIRST_COMPLETED).done:
@@ -217,41 +215,44 @@ class FunctionMetric(Metric):
             yield from drain()
             raise
         finally:
-            for future in flying:
+            for future in flying if self.in_loop else ():  # a thread cannot be cancelled
                 future.cancel()
         yield from drain()
 
     def note(self) -> str:
         """Return one line on the pairs without a score: how many for which cause, the most frequent ones first."""
-        causes = [f"{number:,} {cause}" for cause, number in self._causes.most_common(_SHOWN)]
-        causes += ["…"] * (len(self._causes) > _SHOWN)
-        return f"{count(self._causes.total(), 'pair')} without a score: {'; '.join(causes)}" if causes else ""
+        causes = "; ".join(f"{number:,} {cause}" for cause, number in self._causes.most_common(_SHOWN))
+        more = "; …" * (len(self._causes) > _SHOWN)
+        return f"{count(self._causes.total(), 'pair')} without a score: {causes}{more}" if causes else ""
 
     def _begun(self, *texts: Any) -> Future[Any]:
-        if self.in_loop:
-            return asyncio.run_coroutine_threadsafe(self.function(*texts), _event_loop())
-        future = Future[Any]()
+        """Return the result of a call that has begun: what the function returns, or what it raises."""
+
+        async def asked() -> Any:
+            try:
+                return await self.function(*texts)
+            except BaseException as error:  # noqa: BLE001 (`_answers` tells what ends the run)
+                return error
 
         def call() -> None:
             try:
-                future.set_result(self.function(*texts))
-            except BaseException as error:  # noqa: BLE001 (raised by `future.result`)
-                future.set_exception(error)
+                value = self.function(*texts)
+                future.set_result(list(value) if isinstance(value, Iterator) else value)
+            except BaseException as error:  # noqa: BLE001 (as above)
+                future.set_result(error)
 
-        future.set_running_or_notify_cancel()  # a thread cannot be cancelled
+        if self.in_loop:
+            return asyncio.run_coroutine_threadsafe(asked(), _event_loop())
+        future = Future[Any]()
         thread = Thread(target=call, daemon=True)  # a call that hangs does not keep the process from ending
         thread.run() if self.concurrency == 1 else thread.start()
         return future
 
-    def _answers(self, future: Future[Any], pairs: Sequence[TextPair]) -> list[PairScore]:
+    def _answers(self, result: Any, pairs: Sequence[TextPair]) -> list[PairScore]:
         """Return the results of a call, and count the causes of those that are no score; raises what ends the run."""
-        try:
-            values = future.result() if self.lists else [future.result()]
-            values = list(values) if isinstance(values, Iterator) else values
-        except (UserError, ImportError):  # every call would end so
-            raise
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 (counted, and shown)
-            values = [error] * len(pairs)
+        if isinstance(result, UserError | ImportError | SystemExit | KeyboardInterrupt):  # every call would end so
+            raise result
+        values = result if self.lists and not isinstance(result, BaseException) else [result] * len(pairs)
         check_count(self, values, len(pairs))
         answers = []
         for value in values:
@@ -267,6 +268,7 @@ class FunctionMetric(Metric):
                 self._causes[cause] += 1
             answers.append(answer)
         failed = all(answer.status is Status.FAILED for answer in answers)
+        self.scored |= not failed
         self._failed_in_a_row = self._failed_in_a_row + (not {*pairs} <= self.failing) if failed else 0
         if self._failed_in_a_row >= _PATIENCE:
             raise UserError(f"{self.card.name!r} failed {_PATIENCE} times in a row: {cause}: correct it, run again.")
@@ -281,13 +283,7 @@ def _event_loop() -> asyncio.AbstractEventLoop:
     the next is bound to the loop that it was first used in.
     """
     loop = asyncio.new_event_loop()
-
-    def serve() -> None:
-        while True:
-            with suppress(SystemExit, KeyboardInterrupt):  # which a call may raise: its caller gets it, too
-                loop.run_forever()
-
-    Thread(target=serve, daemon=True, name="metaeval-functions").start()
+    Thread(target=loop.run_forever, daemon=True, name="metaeval-functions").start()
     return loop
 
 

@@ -359,7 +359,7 @@ def test_what_a_function_raises_is_a_failed_pair_and_twenty_in_a_row_end_the_run
     )
     config = RunConfig(metrics=("breaks:own",), executor={"workers": workers})
     with ScoreStore(folder / "scores.sqlite") as store:
-        if failing == 20:
+        if failing == 20 and not workers:  # a worker knows of no other's calls
             with pytest.raises(UserError, match="20 times in a row"):
                 list(score_metrics(texts, config.metrics, config, store))
         else:
