@@ -104,9 +104,7 @@ def score_jointly(
                     names = " and ".join(metric.card.name for metric in metrics)
                     _log.warning("%s of what %s scored before is stored.", "All" if store else "Nothing", names)
                 raise
-        if isinstance(metric, FunctionMetric) and all(
-            each.status is Status.FAILED for each in shares[0].answers.values()
-        ):
+        if not getattr(metric, "scored", True) and all(of.status is Status.FAILED for of in shares[0].answers.values()):
             raise UserError(f"{metric.card.name!r} has no score at all: {metric.note() or 'the warnings say why'}.")
     return [
         ScoredPairs([part.answers[key] for key in keys], part.identity, len(unique), part.computed) for part in shares

@@ -14,6 +14,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric, load_metrics, score_metrics
 from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.score_store import ScoreStore
 
 LONG = "w" * 60_000  # two of them are a block
@@ -196,6 +197,18 @@ def test_pairs_that_all_fail_end_a_small_run_unless_others_have_scores(tmp_path,
         else:
             with pytest.raises(UserError, match="5 ZeroDivisionError: division by zero"):
                 scored(judge, pairs, store)
+
+
+def test_a_metric_that_has_scores_may_fail_on_all_pairs_of_a_later_call():
+    @metaeval.metric
+    def judge(source, statement):
+        return 1 / (statement != "b")
+
+    metric = load_metric(registry.name_of("metric", judge), RunConfig())
+    with pytest.raises(UserError, match="no score at all"):
+        score_pairs(metric, [("a", "b")])
+    assert score_pairs(metric, [("a", "c")]).answers == [PairScore(1.0)]
+    assert score_pairs(metric, [("a", "b")]).answers == [PairScore(None, Status.FAILED)]
 
 
 def package(folder, version):
