@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -56,8 +55,7 @@ class MetricSubject:
     def made(self) -> Metric:
         """Return a new instance of the metric; `NotCheckedError` for a combination, or if packages are missing."""
         declares_itself(self)
-        missing = [module for module in self.kind.card.modules if importlib.util.find_spec(module) is None]
-        if missing:
+        if missing := self.kind.card.missing:
             raise NotCheckedError(f"{self.kind.card.name} needs {', '.join(missing)} (extra {self.kind.card.extra!r})")
         if issubclass(self.kind, Combination):
             raise NotCheckedError(f"{self.kind.card.name} combines other metrics' scores and reads no text itself")

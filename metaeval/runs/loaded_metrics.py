@@ -9,8 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib.metadata import distributions
-from importlib.util import find_spec
 from typing import Any
 
 from metaeval import registry
@@ -22,7 +20,15 @@ from metaeval.files import canonical_json, job_memory, sha256_json
 from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric, checked_answer
+from metaeval.scoring.contract import (
+    Combination,
+    Metric,
+    MetricCard,
+    TextPair,
+    TwoStepMetric,
+    checked_answer,
+    version_of,
+)
 from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
 from metaeval.scoring.executors.contract import Execute, WorkerRecipe
 from metaeval.scoring.executors.local import ProcessPool, places
@@ -82,11 +88,7 @@ def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig
 
 def package_versions() -> Mapping[str, str]:
     """Return the versions of the packages that scores depend on, by name; "none" for one that is not installed."""
-    return {name: _version(name) for name in _VERSIONED}
-
-
-def _version(package: str) -> str:
-    return next((found.version for found in distributions(name=package)), "none")
+    return {name: version_of(name) for name in _VERSIONED}
 
 
 _log = logging.getLogger("metaeval")
@@ -130,7 +132,7 @@ def _origin(name: str, kind: type[Metric]) -> tuple[str, bool]:
     """
     card, code = kind.card, kind.function if issubclass(kind, FunctionMetric) else kind
     packages = getattr(getattr(code, "function_card", None), "packages", ())
-    versions = "".join(f" {package} {_version(package)}" for package in packages)
+    versions = "".join(f" {package} {version_of(package)}" for package in packages)
     if identity := identity_of(code):
         bounds = f" ({card.low} to {card.high})" if (card.low, card.high) != (None, None) else ""
         return f"identity:{identity}{bounds}{versions}", True
@@ -183,11 +185,6 @@ def plug_in(name: str) -> Iterator[None]:
         raise UserError(sentence) from error
 
 
-def missing_packages(card: MetricCard) -> list[str]:
-    """Return what a metric needs and is not installed here, by the name of the module or package."""
-    return [name for name in card.modules if _version(name) == "none" and not find_spec(name.partition(".")[0])]
-
-
 def able_defaults(config: RunConfig) -> RunConfig:
     """Return the configuration without default metrics whose packages are not installed; a logged warning names them.
 
@@ -195,7 +192,7 @@ def able_defaults(config: RunConfig) -> RunConfig:
     """
     if "metrics" in config.model_fields_set:
         return config
-    lacking = {name: card for name in config.metrics if missing_packages(card := registry.find("metric", name).card)}
+    lacking = {name: card for name in config.metrics if (card := registry.find("metric", name).card).missing}
     if lacking:
         extras = ",".join(dict.fromkeys(card.extra for card in lacking.values()))
         _log.warning("Not run: %s. To add them, type %s.", ", ".join(lacking), install_extra(extras))
@@ -324,7 +321,7 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
 
 def check_modules(name: str, card: MetricCard) -> None:
     """Raise `UserError` for a metric whose packages are not installed, with the command that installs them."""
-    if missing := missing_packages(card):
+    if missing := card.missing:
         install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
         raise UserError(
             f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type {install}, "

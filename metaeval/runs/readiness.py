@@ -10,7 +10,7 @@ from typing import Any
 from metaeval import registry
 from metaeval.config_files import TRUST, UntrustedError, variants
 from metaeval.errors import UserError
-from metaeval.runs.loaded_metrics import load_metric, missing_packages
+from metaeval.runs.loaded_metrics import load_metric
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.model_metric import ModelMetric
@@ -61,7 +61,7 @@ def variant_states() -> list[tuple[str, str, Readiness]]:
 def readiness(name: str, metric: Metric) -> Readiness:
     """Return the state of a metric; raises `UserError` if a folder that its options name is missing or incomplete."""
     card = metric.card
-    if missing := missing_packages(card):
+    if missing := card.missing:
         detail = f"extra {card.extra!r}" if card.extra else ", ".join(missing)
         return Readiness(name, card, ReadinessState.PACKAGE, detail)
     if key := _missing_key(metric.options):

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence, Set, Sized
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib.metadata import distributions
+from importlib.util import find_spec
 from math import inf, isfinite
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -125,10 +127,20 @@ class MetricCard:
     fitted_on: tuple[str, ...] = ()
     title: str = ""
 
+    @property
+    def missing(self) -> list[str]:
+        """Return which of `modules`, names of modules or of packages, are not installed here."""
+        return [name for name in self.modules if version_of(name) == "none" and not find_spec(name.partition(".")[0])]
+
     def holds(self, score: float) -> bool:
         """Return whether a score is in the declared range, up to the rounding of numbers of 32 bits."""
         low, high = -inf if self.low is None else self.low, inf if self.high is None else self.high
         return low - 1e-6 * max(abs(low), 1) <= score <= high + 1e-6 * max(abs(high), 1)
+
+
+def version_of(package: str) -> str:
+    """Return the version of an installed package; "none" if it is not installed."""
+    return next((found.version for found in distributions(name=package)), "none")
 
 
 class MetricOptions(BaseModel):
