@@ -50,7 +50,7 @@ def write_cards(app: Sphinx) -> None:
     """Write a page for each registered metric and data set, from its card."""
     for kind, page in (("metric", _metric_page), ("dataset", _dataset_page)):
         for name in registry.names(kind):
-            path = CARDS / kind / f"{name}.md"
+            path = CARDS / kind / f"{name.replace(':', '-')}.md"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("\n".join(page(name)) + "\n", encoding="utf-8")
 

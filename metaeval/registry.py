@@ -50,7 +50,8 @@ def is_code(kind: Kind, name: str) -> bool:
     if base == "ensemble":
         return any(is_code(kind, member) for member in argument.split("+"))
     # A name whose first part takes no argument is a module's, even where something registered has the module's name.
-    return base not in names(kind) or not find(kind, base).card.argument
+    takes = base in names(kind) and find(kind, base).card.argument
+    return not (takes or name in names(kind))  # ragas:faithfulness is registered as a whole
 
 
 def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -96,7 +97,7 @@ def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def retyped(name: str, options: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a metric's short name as `with_places` was given it, METRIC:PATH. options: those of metrics, by name."""
-    model = options.get(name, {}).get("model") if ":" in name else None
+    model = options.get(name, {}).get("model") if ":" in name and name not in names("metric") else None
     return f"{name.partition(':')[0]}:{model}" if model else name
 
 

@@ -108,12 +108,15 @@ class Prices:
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) / 1e6
 
 
+VariableName = Annotated[str, BeforeValidator(_variable)]
+
+
 class EndpointOptions(BaseModel):
     """Options of how requests are sent (timeouts, prices, budget ...); none of them changes the meaning of a reply."""
 
     model_config = ConfigDict(hide_input_in_errors=True)
 
-    api_key_env: Annotated[str, BeforeValidator(_variable)] = KEY_NAME
+    api_key_env: VariableName = KEY_NAME
     """Environment variable that holds the key."""
     replies: Path | None = None
     """File of the reply store."""

@@ -322,7 +322,7 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
 def check_modules(name: str, card: MetricCard) -> None:
     """Raise `UserError` for a metric whose packages are not installed, with the command that installs them."""
     if missing := card.missing:
-        install = install_extra(card.extra) if card.extra else f'"pip install {" ".join(missing)}"'
+        install = install_extra(card.extra) if card.extra else f'"pip install {card.install or " ".join(missing)}"'
         raise UserError(
             f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type {install}, "
             "or choose other metrics (those without a model: overlap, rouge, bm25, support-mini)."

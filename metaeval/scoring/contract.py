@@ -90,12 +90,14 @@ class MetricCard:
     template: how source and statement become one input (empty: two inputs). download: size and licence of the files to
     download, and parameters: number of the model's parameters, in words ("110 M"). corpus_dependent: the score also
     depends on the other sources of the job. three_way: gives three-way log-probabilities. modules: what it imports
-    beyond the core install; extra: the pip extra for those.
+    beyond the core install; extra: the pip extra for those; install: what pip installs for those of no extra.
     argument: the option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: none).
     threshold: raw scores of at least this, or with direction -1 of at most this, mean "supported" (None: no threshold);
     threshold_from: where it is from, in words (the authors' code, later code, a calibration). A threshold that is not
     `neutral` holds for the default options alone.
     fitted_on: data sets, as DATASET/SPLIT, whose labels the metric was fitted on: a run on one of them warns.
+    caution: what a reader of the scores should know, in sentences. whole_pages: made for whole contexts: a run that
+    shows it parts of pages warns.
     """
 
     name: str
@@ -121,11 +123,14 @@ class MetricCard:
     three_way: bool = False
     modules: tuple[str, ...] = ()
     extra: str = ""
+    install: str = ""
     argument: str = ""
     threshold: float | None = None
     threshold_from: str = ""
     fitted_on: tuple[str, ...] = ()
     title: str = ""
+    caution: str = ""
+    whole_pages: bool = False
 
     @property
     def missing(self) -> list[str]:
