@@ -1,7 +1,7 @@
 """The judges of five evaluation frameworks as metrics: their own prompts, parsing and counting, with any chat model.
 
-A framework is imported when it first judges, and is no dependency. All ask one model, over an OpenAI-compatible
-endpoint, about the whole statement and its whole source; there is no question, and theirs is left blank.
+A framework is imported when it first judges: none is installed with this package. All ask one model, over an
+OpenAI-compatible endpoint, about the whole statement and its whole source; the question that some want is left blank.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import ast
 import asyncio
 import os
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from math import isnan
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar
@@ -23,7 +21,7 @@ from metaeval.errors import UserError
 from metaeval.llm.endpoint import KEY_NAME, OPENAI, ModelOptions, VariableName, checked_url
 from metaeval.scoring.backends.sentence_splitting import find_splitter
 from metaeval.scoring.contract import MetricCard, MetricOptions
-from metaeval.scoring.functions import FunctionMetric
+from metaeval.scoring.functions import FunctionMetric, metric
 
 QUIET = {
     "RAGAS_DO_NOT_TRACK": "true",
@@ -32,12 +30,8 @@ QUIET = {
     "DEEPEVAL_DISABLE_DOTENV": "1",  # a file of the current folder that may turn the others on
     "CONFIDENT_TRACING_ENABLED": "NO",
     "LANGSMITH_TRACING_V2": "false",
-    "OTEL_SDK_DISABLED": "true",
 }
 """Environment variables by which the frameworks report nothing to anybody; set before one is imported."""
-
-Ask = Callable[[str, str], Awaitable[float]]
-"""Returns a framework's number for (source, statement)."""
 
 
 class FrameworkOptions(MetricOptions):
@@ -60,59 +54,46 @@ _CARD: dict[str, Any] = {
     "paper": "none",
     "low": 0.0,
     "high": 1.0,
-    "whole_pages": True,
     "parameters": "the endpoint's",
+    "whole_pages": True,
 }
-_ALONE = (
-    "Give the framework an environment of its own, and take the scores into another by `metaeval pairs` and `metaeval "
-    "evaluate`."
+_ELSEWHERE = (
+    "Install it into an environment of its own, where it likes: scores come into another one by `metaeval pairs` and "
+    "`metaeval evaluate`."
 )
 
 
 class _Framework(FunctionMetric):
-    """A framework's judge, asked for one pair after the other, `concurrency` of them at a time.
-
-    package: the distribution whose version is in the identity, since its prompts can change with each release.
-    """
+    """A framework's judge: `function` asks `judge`, which `made` makes of the framework when it is first used."""
 
     Options = FrameworkOptions
     where = "driver"
-    package: ClassVar[str]
+    lists = False
+    in_loop = True
 
-    def identity(self) -> dict[str, Any]:
-        """Return the metric's identity, with the version of its framework ("none" where it is not installed)."""
-        try:
-            installed = version(self.package)
-        except PackageNotFoundError:
-            installed = "none"
-        return {**super().identity(), "packages": {self.package: installed}}
+    def __init_subclass__(cls) -> None:
+        metric(packages=cls.card.modules[:1])(cls.function)  # with a release its prompts can change
 
-    def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
-        """Check the key, and import the framework, with its reports to others switched off."""
+    def __init__(self, options: MetricOptions | None = None) -> None:
+        super().__init__(options)
+        vars(self)["concurrency"] = self.options.concurrency
+
+    @abstractmethod
+    def made(self, **server: Any) -> Any:
+        """Return the judge of the framework, which is imported here. server: base_url and api_key."""
+
+    @cached_property
+    def judge(self) -> Any:
+        """The judge, made after the framework's reports to others are switched off."""
         os.environ.update(QUIET)
+        server = ModelOptions(**self.options.model_dump(exclude={"concurrency"})).endpoint()
         try:
-            self.ask()
+            return self.made(base_url=server.base_url, api_key=server.key or "none")
         except ImportError as error:
             raise UserError(
                 f"Metric {self.card.name!r} cannot import its framework ({error}): type "
                 f"'pip install {self.card.install}'."
             ) from error
-
-    async def function(self, source: str, statement: str) -> float | None:
-        """Return the framework's score of a pair; None for NaN."""
-        score = await self.ask()(source, statement)
-        return None if isnan(score) else score
-
-    @abstractmethod
-    def ask(self) -> Ask:
-        """Return the function that asks the framework."""
-
-    @property
-    def server(self) -> dict[str, str]:
-        """The address and the key, as OpenAI's client takes them: it wants a key for servers without one too."""
-        chosen = self.options.model_dump(include={"model", "base_url", "api_key_env"})
-        endpoint = ModelOptions(**chosen).endpoint()
-        return {"base_url": endpoint.base_url, "api_key": endpoint.key or "none"}
 
 
 class RagasFaithfulness(_Framework):
@@ -123,25 +104,24 @@ class RagasFaithfulness(_Framework):
         title="RAGAS",
         summary="share of the statement's claims, as a chat model lists them, that follow from the source (RAGAS)",
         licence="Apache-2.0 (RAGAS)",
-        caution=f"2 calls a pair; without a claim there is no score (RAGAS gives NaN). {_ALONE}",
+        caution=f"2 calls a pair; without a claim no score, after 1 (RAGAS gives NaN). {_ELSEWHERE}",
         modules=("ragas",),
         install="ragas 'langchain-community<0.4'",
         **_CARD,
     )
-    package = "ragas"
 
-    def ask(self) -> Ask:
-        """Return `ascore` of RAGAS; its question is a blank, since it refuses an empty one."""
+    def made(self, **server: Any) -> Any:
+        """Return RAGAS's metric."""
         from openai import AsyncOpenAI
         from ragas.llms import llm_factory
         from ragas.metrics.collections import Faithfulness
 
-        judge = Faithfulness(llm=llm_factory(self.options.model, client=AsyncOpenAI(**self.server)))
+        return Faithfulness(llm=llm_factory(self.options.model, client=AsyncOpenAI(**server)))
 
-        async def asked(source: str, statement: str) -> float:
-            return (await judge.ascore(user_input=" ", response=statement, retrieved_contexts=[source])).value
-
-        return asked
+    async def function(self, source: str, statement: str) -> Any:
+        """Return RAGAS's score; its question is a blank, since it refuses an empty one."""
+        judged = await self.judge.ascore(user_input=" ", response=statement, retrieved_contexts=[source])
+        return None if isnan(judged.value) else judged.value
 
 
 class DeepEvalFaithfulness(_Framework):
@@ -152,30 +132,30 @@ class DeepEvalFaithfulness(_Framework):
         title="DeepEval",
         summary="share of the statement's claims that the source does not contradict, by a chat model (DeepEval)",
         licence="Apache-2.0 (DeepEval)",
-        caution=(
-            "It measures non-contradiction: claims of which the source says nothing count as faithful. 3 calls a pair; "
-            f"without a claim the score is 1, after 2. {_ALONE}"
-        ),
+        caution="It measures non-contradiction: a claim of which the source says nothing counts as faithful. 3 calls a "
+        f"pair; without a claim 1, after 2. {_ELSEWHERE}",
         modules=("deepeval",),
         install="deepeval",
         **_CARD,
     )
-    package = "deepeval"
 
-    def ask(self) -> Ask:
-        """Return `a_measure` of DeepEval, of a new metric for each pair: it keeps the pair's claims in itself."""
+    def made(self, **server: Any) -> Any:
+        """Return a function that makes DeepEval's metric anew for each pair, whose claims it keeps in itself."""
         from deepeval.metrics import FaithfulnessMetric
         from deepeval.models import OpenAIModel
         from deepeval.test_case import LLMTestCase
 
-        model = OpenAIModel(model=self.options.model, temperature=0.0, **self.server)
+        model = OpenAIModel(model=self.options.model, temperature=0.0, **server)
 
-        async def asked(source: str, statement: str) -> float:
-            case = LLMTestCase(input="", actual_output=statement, retrieval_context=[source])
-            judge = FaithfulnessMetric(model=model, include_reason=False, eval_mode="llm")
-            return await judge.a_measure(case, _show_indicator=False)
+        def judge(**texts: Any) -> Any:
+            made = FaithfulnessMetric(model=model, include_reason=False, eval_mode="llm")
+            return made.a_measure(LLMTestCase(input="", **texts), _show_indicator=False)
 
-        return asked
+        return judge
+
+    async def function(self, source: str, statement: str) -> Any:
+        """Return DeepEval's score."""
+        return await self.judge(actual_output=statement, retrieval_context=[source])
 
 
 class PhoenixFaithfulness(_Framework):
@@ -186,26 +166,24 @@ class PhoenixFaithfulness(_Framework):
         title="Phoenix",
         summary="whether a chat model calls the whole statement faithful to the source, 1 or 0 (Arize Phoenix)",
         licence="Elastic License 2.0 (arize-phoenix-evals)",
-        caution=f"1 call a pair; one verdict on the whole, without a list of claims. {_ALONE}",
-        modules=("phoenix", "openai"),
+        caution=f"1 call a pair: one verdict on the whole, without a list of claims. {_ELSEWHERE}",
+        modules=("arize-phoenix-evals", "openai"),
         install="arize-phoenix-evals openai",
         **_CARD,
     )
-    package = "arize-phoenix-evals"
 
-    def ask(self) -> Ask:
-        """Return `async_evaluate` of Phoenix, whose 5 requests a second are lifted: `concurrency` bounds them."""
+    def made(self, **server: Any) -> Any:
+        """Return Phoenix's evaluator; its bound of 5 requests a second is lifted, since `concurrency` bounds them."""
         from phoenix.evals import LLM
         from phoenix.evals.metrics import FaithfulnessEvaluator
 
-        model = LLM(provider="openai", model=self.options.model, initial_per_second_request_rate=1e4, **self.server)
-        judge = FaithfulnessEvaluator(llm=model)
+        model = LLM(provider="openai", model=self.options.model, initial_per_second_request_rate=1e4, **server)
+        return FaithfulnessEvaluator(llm=model)
 
-        async def asked(source: str, statement: str) -> float:
-            (score,) = await judge.async_evaluate({"input": "", "output": statement, "context": source})
-            return score.score
-
-        return asked
+    async def function(self, source: str, statement: str) -> Any:
+        """Return Phoenix's score."""
+        (judged,) = await self.judge.async_evaluate({"input": "", "output": statement, "context": source})
+        return judged.score
 
 
 class TruLensGroundedness(_Framework):
@@ -216,39 +194,30 @@ class TruLensGroundedness(_Framework):
         title="TruLens",
         summary="mean grade, 0 to 1, of the statement's sentences by a chat model that reads the source (TruLens)",
         licence="MIT (TruLens)",
-        caution=(
-            "1 call a pair and 1 a sentence, which need the server's /v1/responses; without a sentence of substance the "
-            f"score is 0; an unreadable reply, TruLens's -1, is no score. {_ALONE}"
-        ),
-        splitter="NLTK or rules",
-        modules=("trulens",),
+        caution="1 call a pair and 1 a sentence, for which the server needs /v1/responses; without a sentence of "
+        f"substance 0, after 1; for unreadable replies no score (TruLens gives -1). {_ELSEWHERE}",
+        splitter="sentences (NLTK or rules), then those that the model finds trivial left out",
+        modules=("trulens-feedback", "trulens-providers-openai"),
         install="trulens-feedback trulens-providers-openai",
         **_CARD,
     )
-    package = "trulens-feedback"
 
     def identity(self) -> dict[str, Any]:
         """Return the metric's identity, including the sentence splitter's name."""
         return {**super().identity(), "splitter": find_splitter().name}
 
-    def ask(self) -> Ask:
-        """Return `groundedness_measure_with_cot_reasons` of TruLens, in a thread.
-
-        TruLens downloads a tokenizer at each call, and evaluates a reply as Python code: both are replaced.
-        """
+    def made(self, **server: Any) -> Any:
+        """Return TruLens's function. It would download a tokenizer at each call, and run a reply as Python code."""
         from trulens.feedback import llm_provider
         from trulens.providers.openai import OpenAI
 
-        vars(llm_provider).update(
-            nltk=SimpleNamespace(download=lambda *_, **__: True), sent_tokenize=find_splitter().split, eval=ast.literal_eval
-        )
-        judge = OpenAI(model_engine=self.options.model, rpm=600_000, **self.server)
+        no_download = SimpleNamespace(download=lambda *_, **__: True)
+        vars(llm_provider).update(nltk=no_download, sent_tokenize=find_splitter().split, eval=ast.literal_eval)
+        return OpenAI(model_engine=self.options.model, rpm=600_000, **server).groundedness_measure_with_cot_reasons
 
-        async def asked(source: str, statement: str) -> float:
-            score, _ = await asyncio.to_thread(judge.groundedness_measure_with_cot_reasons, source, statement)
-            return score
-
-        return asked
+    async def function(self, source: str, statement: str) -> Any:
+        """Return TruLens's score."""
+        return (await asyncio.to_thread(self.judge, source, statement))[0]
 
 
 class OpenEvalsGroundedness(_Framework):
@@ -259,23 +228,21 @@ class OpenEvalsGroundedness(_Framework):
         title="OpenEvals",
         summary="whether a chat model finds the whole statement grounded in the source, 1 or 0 (OpenEvals)",
         licence="MIT (OpenEvals)",
-        caution=f"1 call a pair; one verdict on the whole, without a list of claims. {_ALONE}",
+        caution=f"1 call a pair: one verdict on the whole, without a list of claims. {_ELSEWHERE}",
         modules=("openevals",),
         install="openevals",
         **_CARD,
     )
-    package = "openevals"
 
-    def ask(self) -> Ask:
+    def made(self, **server: Any) -> Any:
         """Return the judge that OpenEvals makes of its prompt RAG_GROUNDEDNESS_PROMPT."""
         from openai import AsyncOpenAI
         from openevals.llm import create_async_llm_as_judge
         from openevals.prompts import RAG_GROUNDEDNESS_PROMPT
 
-        client = AsyncOpenAI(**self.server)
-        judge = create_async_llm_as_judge(prompt=RAG_GROUNDEDNESS_PROMPT, judge=client, model=self.options.model)
+        client = AsyncOpenAI(**server)
+        return create_async_llm_as_judge(prompt=RAG_GROUNDEDNESS_PROMPT, judge=client, model=self.options.model)
 
-        async def asked(source: str, statement: str) -> float:
-            return float((await judge(context=source, outputs=statement))["score"])
-
-        return asked
+    async def function(self, source: str, statement: str) -> Any:
+        """Return OpenEvals's verdict."""
+        return (await self.judge(context=source, outputs=statement))["score"]
