@@ -10,11 +10,20 @@ from pathlib import Path
 
 import pytest
 
+import metaeval
 from metaeval import registry
+from metaeval.cli.app import main
+from metaeval.config import RunConfig
+from metaeval.errors import UserError
 from metaeval.files import csv_text
-from metaeval.runs.loaded_metrics import missing_packages
+from metaeval.runs import loaded_metrics
+from metaeval.runs.loaded_metrics import load_metric, missing_packages
+from metaeval.runs.readiness import registered_states
+from metaeval.scoring.contract import Metric, MetricCard, PairScore
+from metrics_zoo import frameworks
 
 HERE = Path(__file__).parent
+MINI = HERE.parents[1] / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
 SOURCE = "The tower was built in 1873. It is old and made of granite."
 STATEMENTS = {
     "all": "The tower was built in 1873. It is old and made of granite.",
@@ -165,7 +174,90 @@ def test_a_framework_gives_its_own_numbers_once_and_reaches_nobody_else(installe
 
 
 @pytest.mark.slow
-def test_a_framework_judges_a_corpus_by_pages(installed, run, server):
-    ended = run(installed, "run", "-dmini", "-upage", "-sinterval.resamples=0")
-    assert "whole contexts" not in ended.stderr
-    assert len(server.bodies) > 20
+def test_a_framework_judges_the_pages_of_a_corpus(installed, run, server, tmp_path):
+    rows = [json.loads(line) for line in MINI.read_text().splitlines()]
+    statements = [row["id"] for row in rows if row["type"] == "statement"][:12]
+    others = [row for row in rows if row["type"] in ("statement", "citation")]
+    kept = [row for row in rows if row not in others or row.get("statement", row["id"]) in statements]
+    (tmp_path / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in kept))
+    run(installed, "run", "-djsonl", "--data", "corpus.jsonl", "-upage", "-sinterval.resamples=0")
+    (path,) = (tmp_path / "results" / "latest").glob("classification.json")
+    assert installed in [row["metric"] for row in json.loads(path.read_text())["rows"]]
+    assert 12 <= len(server.bodies) <= 4 * 20
+
+
+def test_the_five_are_registered_as_a_whole_and_listed_without_an_import():
+    states = {state.name: state.card for state in registered_states()}
+    for name in EXPECTED:
+        assert states[name].name == name
+        assert states[name].whole_pages
+        assert not registry.is_code("metric", name)
+    assert registry.is_code("metric", "ragas:context_recall")
+    assert not {"ragas", "deepeval", "phoenix", "trulens", "openevals"} & sys.modules.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_framework_that_is_not_installed_is_named_with_its_command(name, monkeypatch, capsys):
+    monkeypatch.setattr(loaded_metrics, "missing_packages", lambda card: list(card.modules))
+    monkeypatch.setattr(sys, "argv", ["metaeval", "score", "-m", name])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert f"pip install {registry.find('metric', name).card.install}" in " ".join(capsys.readouterr().err.split())
+
+
+def identity(name, **options):
+    return load_metric(name, RunConfig(metric_options={name: options})).identity()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_model_address_and_version_are_in_the_key_of_a_score(name, monkeypatch):
+    plain = identity(name)
+    assert identity(name, concurrency=2, api_key_env="MY_KEY") == plain
+    assert identity(name, model="other") != plain
+    assert identity(name, base_url="http://127.0.0.1:1/v1") != plain
+    monkeypatch.setattr(loaded_metrics, "_version", lambda package: "99.0")
+    assert "99.0" in identity(name)["origin"]
+    assert identity(name) != plain
+
+
+def test_a_framework_is_imported_when_its_reports_are_off_and_with_its_command_where_it_cannot_be(monkeypatch):
+    class Told(frameworks.RagasFaithfulness):
+        def made(self, **server):
+            return {**os.environ}, server
+
+    class Broken(frameworks.RagasFaithfulness):
+        def made(self, **server):
+            import langchain_community.no_such_module as found
+
+            return found
+
+    for name in frameworks.QUIET:
+        monkeypatch.setenv(name, "as before")
+    options = Told.Options(base_url="http://127.0.0.1:1/v1")
+    environment, server = Told(options).judge
+    assert frameworks.QUIET.items() <= environment.items()
+    assert server == {"base_url": "http://127.0.0.1:1/v1", "api_key": "none"}
+    with pytest.raises(UserError, match=r"pip install ragas 'langchain-community<0\.4'"):
+        _ = Broken(options).judge
+    with pytest.raises(UserError, match="OPENAI_API_KEY"):
+        _ = Told().judge
+
+
+class Whole(Metric):
+    """A metric made for whole contexts."""
+
+    card = MetricCard(
+        name="whole", family="none", summary="none", paper="none", licence="none", low=0.0, high=1.0, whole_pages=True
+    )
+
+    def score(self, sources, statements):
+        return [PairScore(len(statement) % 7 / 7) for statement in statements]
+
+
+def test_a_metric_for_whole_contexts_warns_of_parts_of_pages(caplog, tmp_path):
+    settings = {"interval": {"resamples": 0}, "controls": False, "protocols": ["classification"]}
+    for unit, warned in (("page", 0), ("chunk", 1)):
+        caplog.clear()
+        metaeval.run(metrics=[Whole], unit=unit, results=tmp_path, **settings)
+        assert len([record for record in caplog.records if "whole contexts" in record.message]) == warned
