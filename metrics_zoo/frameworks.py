@@ -50,7 +50,7 @@ class FrameworkOptions(MetricOptions):
 
 
 _CARD: dict[str, Any] = {
-    "family": "framework judge",
+    "family": "llm judge",
     "paper": "none",
     "low": 0.0,
     "high": 1.0,
@@ -148,8 +148,8 @@ class DeepEvalFaithfulness(_Framework):
         model = OpenAIModel(model=self.options.model, temperature=0.0, **server)
 
         def judge(**texts: Any) -> Any:
-            made = FaithfulnessMetric(model=model, include_reason=False, eval_mode="llm")
-            return made.a_measure(LLMTestCase(input="", **texts), _show_indicator=False)
+            faithfulness = FaithfulnessMetric(model=model, include_reason=False, eval_mode="llm")
+            return faithfulness.a_measure(LLMTestCase(input="", **texts), _show_indicator=False)
 
         return judge
 

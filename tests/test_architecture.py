@@ -37,7 +37,8 @@ ROOMS = {
     "protocols": "protocols stats",
     "corpus": f"corpus display_text {READS} {TABLES}",
     "scoring": f"scoring corpus sqlite_store display_text {READS} {TABLES}",
-    "metrics_zoo": "metrics_zoo scoring.contract scoring.backends corpus.sentences corpus.languages llm errors parsing",
+    "metrics_zoo": "metrics_zoo scoring.contract scoring.functions scoring.backends corpus.sentences corpus.languages "
+    "llm errors parsing",
     "report": f"report stats.ranking stats.arrays stats.estimate display_text {READS}",
     "config_files": f"registry {READS}",
     "setting_types": "registry errors",

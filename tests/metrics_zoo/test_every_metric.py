@@ -9,7 +9,10 @@ from metaeval import registry
 from metaeval.conformance.check_helpers import NotCheckedError
 from metaeval.conformance.metric import CHECKS, MetricSubject, declares_itself
 
-WITHOUT_TEXTS = {"ensemble": "combines other metrics' scores"}
+WITHOUT_TEXTS = {
+    "ensemble": "combines other metrics' scores",
+    **{name: "is a framework's judge" for name in registry.names("metric") if ":" in name},
+}
 HERE = Path(__file__).parent
 
 
