@@ -33,6 +33,8 @@ _OTHER_NAMES = {
 _SYSTEM = "system model generator modell modele modelo modello systeme sistema".split()
 _HUMAN = [f"human_{word}" for word in "label level verdict rating judgement judgment".split()]
 _GOLD = [*_HUMAN, *"urteil bewertung jugement juicio valoracion giudizio valutazione".split(), "evaluation humaine"]
+_LABELLED = "gold_label ground_truth human_annotation human_score".split()
+_JUDGED = "annotation judgement judgment verdict".split()
 _ANNOTATOR = "bewerter annotateur annotatrice evaluateur anotador evaluador annotatore anotadora".split()
 _QUESTION = "question frage pregunta domanda pergunta vraag".split()
 _GROUP = "gruppe groupe grupo gruppo groep".split()
@@ -45,7 +47,7 @@ SCORES: Headings = {
 
 RATINGS: Headings = {
     "id": ("id", "rating_id", "item_id", "item"),
-    "gold": ("gold", "human", "level", "label", "rating", *_GOLD),
+    "gold": ("gold", "human", *_HUMAN, *_LABELLED, "level", "label", "rating", *_GOLD, *_JUDGED),
     "group": ("group", "article", "document", "query", "input", "question_id", *_QUESTION, *_GROUP),
     "pair": ("pair", "pair_id"),
     "system": _SYSTEM,

@@ -22,6 +22,9 @@ Replicates = Mapping[str, Floats]
 Influences = Mapping[str, Influence | None]
 """The contributions of the groups to each measure, by key; None where undefined."""
 
+Cards = Mapping[str, Mapping[str, Estimate]]
+"""Further values of metrics on the same rows, by metric and key."""
+
 
 @dataclass(frozen=True)
 class Judgements:
@@ -35,6 +38,8 @@ class Judgements:
     levels: whether the gold is on the three-level scale: 2 full, 1 partial, 0 none.
     systems: the names of the systems' codes, where they are known.
     crossed: (n,) int, code in a second clustering (systems) that intervals take as sampled too; None: groups alone.
+    votes: (n,) mappings of an annotator to the vote, on the scale of the gold, or None where they are not known.
+    cost: (n,) what the score of each row cost, NaN where it is not known, or None.
     """
 
     gold: Floats
@@ -45,6 +50,8 @@ class Judgements:
     levels: bool = True
     systems: tuple[str, ...] = ()
     crossed: NDArray[np.int64] | None = None
+    votes: NDArray[np.object_] | None = None
+    cost: Floats | None = None
 
     def __post_init__(self) -> None:
         shapes = {self.gold.shape, self.score.shape, self.group.shape, self.pool.shape}
@@ -188,6 +195,7 @@ class Protocol:
     chance: Callable[[Judgements, Mapping[str, str]], Mapping[str, float]] | None = None
     resampled: Callable[[Judgements, int, Resampling, Mapping[str, str]], Replicates] | None = None
     exchanged: Callable[[Judgements, Judgements, int, int, Mapping[str, str]], Replicates] | None = None
+    card: Callable[[Mapping[str, Judgements], Resampling, Mapping[str, str]], Cards] | None = None
     headline: str = ""
     tie_orders: bool = False
     takes_levels: bool = False

@@ -13,17 +13,21 @@ WORDS: Mapping[str, SupportLevel] = {
     word: level
     for level, words in {
         SupportLevel.FULL: "full fully fullysupported fullysupports supported supports fullsupport completesupport "
-        "complete entailed entailment yes true correct y attributable fullyattributable",
+        "complete entailed entailment yes true correct y attributable fullyattributable pass passed grounded "
+        "fullygrounded faithful consistent accurate factual",
         SupportLevel.PARTIAL: "partial partially partiallysupported partiallysupports partialsupport partly "
-        "partlysupported partlysupports incomplete some somesupport partiallyattributable",
+        "partlysupported partlysupports incomplete some somesupport partiallyattributable partiallygrounded "
+        "partiallyfaithful",
         SupportLevel.NONE: "none no notsupported doesnotsupport unsupported nosupport notatall contradicted "
-        "contradiction contradictory refuted refutes irrelevant false wrong incorrect n notattributable unattributable",
+        "contradiction contradictory refuted refutes irrelevant false wrong incorrect n notattributable unattributable "
+        "fail failed hallucinated hallucination ungrounded notgrounded unfaithful notfaithful inconsistent inaccurate "
+        "nonfactual notfactual",
     }.items()
     for word in words.split()
 }
 """Levels by word, as `plain_word` returns it."""
 
-EITHER = frozenset("yes true correct y".split())
+EITHER = frozenset("yes true correct y pass passed grounded faithful consistent accurate factual".split())
 """Words that say full support, or only that there is some: of a metric that says no more, the verdict is 1."""
 
 NAME_WORDS = 'or say what a word means: --map full=WORD,WORD (in Python: columns={"full": "WORD,WORD"})'

@@ -146,10 +146,16 @@ _COLUMNS = ("id", "group", "gold", "system", "subset", "text", "pair", "votes")
 
 @dataclass(frozen=True, eq=False)
 class ScoreColumn(Mapping[str, "float | None"]):
-    """The scores of a metric by rating id, stored as a column; None where one is missing. score: (n,), NaN for None."""
+    """The scores of a metric by rating id, stored as a column; None where one is missing. score: (n,), NaN for None.
+
+    unrated: scores of the texts of `Ratings.unrated`, in their order, or () where they are not known. cost: (n,) what
+    each score cost, NaN where it is not known, or None.
+    """
 
     rows: RatingColumns
     score: Numbers
+    unrated: Numbers = field(default_factory=lambda: np.empty(0))
+    cost: Numbers | None = None
 
     @classmethod
     def of(cls, rows: RatingColumns, scores: Mapping[str, float | None], where: str) -> ScoreColumn:
@@ -198,8 +204,8 @@ class Ratings:
 
     rows: any sequence of ratings is taken, and is held as columns. scores: for each metric, a mapping of rating id to
     score, higher is more faithful; None, or an id left out, is a missing score. dropped: what the loader left out, by
-    reason. levels: the gold is on the three-level scale. unrated: ids of texts that were left out for want of a rating,
-    which score files may have.
+    reason. levels: the gold is on the three-level scale. unrated: the groups of texts that were left out for want
+    of a rating, by id; score files may have them, and verdicts' rates count them.
 
     Raises `UserError` for fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating
     that is not finite, gold that is the same everywhere, a pair that lies in two groups, a score or vote that is not
@@ -211,7 +217,7 @@ class Ratings:
     scores: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     levels: bool = False
-    unrated: frozenset[str] = frozenset()
+    unrated: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Ratings {self.name!r}: {count(len(self.rows), 'rating')}, scores of {len(self.scores):,} metrics>"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from metaeval.display_text import count
+from metaeval.report.judge_card import judge_cards
 from metaeval.report.ranking_measures import (
     LEVELS,
     Declarations,
@@ -34,8 +35,11 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
     """Return the first table of a run: a single protocol's measures, or the headline measure of each.
 
     Of one data set, a column says which metrics are significantly better than the lexical control. Of several data
-    sets there is a column for each, protocol by protocol. most: largest number of metrics shown.
+    sets there is a column for each, protocol by protocol. most: largest number of metrics shown. Of verdicts alone it
+    is the first table of the judges' card.
     """
+    if len(results) == 1 and (cards := judge_cards(results[0], most)):
+        return cards[0]
     places = {(result.data.name, result.data.split, result.unit) for result in results}
     protocols = list(dict.fromkeys(result.protocol for result in results))
     ordered = sorted(results, key=lambda result: protocols.index(result.protocol))

@@ -260,9 +260,25 @@ class RatedSet:
         data = f"{self.name}/{self.split}@{self.ratings.fingerprint[:12]}"
         return {"data": data, "unit": "rating", **self.config.dataset_options}
 
-    def frame(self, _: Protocol | None = None) -> Frame:
-        """Return the frame of all rated texts; every protocol uses all of them."""
-        return self._frame
+    def frame(self, protocol: Protocol | None = None) -> Frame:
+        """Return the frame of all rated texts, which every protocol uses.
+
+        Where the gold is the mean vote, that of a protocol of levels is the majority's vote; texts without one are
+        excluded.
+        """
+        frame = self._frame
+        known = {vote for votes in frame.votes for vote in votes.values()}
+        if protocol is None or not protocol.takes_levels or not known or known.issuperset(frame.gold.tolist()):
+            return frame
+        ranked = [Counter(votes.values()).most_common(2) for votes in frame.votes]
+        clear = np.array([len(first) == 1 or first[0][1] > first[1][1] for first in ranked])
+        gold = np.array([first[0][0] for first in ranked])[clear]
+        columns = {name: getattr(frame, name)[clear] for name in ("numbers", "group", "pool", "votes")}
+        system = None if frame.system is None else frame.system[clear]
+        tied = {"annotators without a majority": int(np.count_nonzero(~clear))} if not clear.all() else {}
+        levels = {f"{value:g}": number for value, number in sorted(Counter(gold.tolist()).items(), reverse=True)}
+        summary = frame.summary.model_copy(update={"levels": levels})
+        return replace(frame, gold=gold, system=system, excluded=tied, summary=summary, judged=levels, **columns)
 
     @cached_property
     def _frame(self) -> Frame:
@@ -304,6 +320,8 @@ class RatedSet:
             warnings=_language(rows.text),
             levels=ratings.levels,
             systems=tuple(rows.system.categories),
+            votes=rows.votes[order],
+            unlabelled=_codes_beside(rows.group.categories, ratings.unrated.values()),
         )
 
 
@@ -337,7 +355,8 @@ class Frame:
     values are about rows like these. judged: number of citations or ratings at each level, as loaded. held: (n,) share
     of an evidence set that each row holds, 0 where unknown; None where no row holds only a part of one. warnings: about
     the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of the
-    systems' codes. crossed: whether intervals take systems as sampled too.
+    systems' codes. crossed: whether intervals take systems as sampled too. votes: (n,) of a rated set, mappings of an
+    annotator to the vote. unlabelled: group codes of the rows that nobody labelled, which rates of verdicts count.
     """
 
     name: str
@@ -358,6 +377,8 @@ class Frame:
     levels: bool = True
     systems: tuple[str, ...] = ()
     crossed: bool = False
+    votes: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, dtype=np.object_))
+    unlabelled: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         if self.crossed and self.system is None:
@@ -376,6 +397,32 @@ class Frame:
         other = self.system if self.crossed else None
         columns = self.gold, score, self.group, self.pool, self.system, self.levels, self.systems
         return Judgements(*columns, crossed=other)
+
+    def with_unlabelled(
+        self, score: NDArray[np.float64], unrated: NDArray[np.float64], cost: NDArray[np.float64] | None
+    ) -> Judgements:
+        """Return the input of a judge's card: the rows, and those that nobody labelled, if `unrated` scores them.
+
+        score, cost: (n,), aligned with gold.
+        """
+        group = self.unlabelled[: unrated.size]
+        more = np.full(group.size, np.nan)
+        both = (np.concatenate(pair) for pair in ((self.gold, more), (score, unrated), (self.group, group)))
+        columns = {"votes": self.votes if self.votes.size else None, "cost": cost}
+        filled = {
+            name: column
+            if column is None
+            else np.concatenate((column, np.full(group.size, {} if name == "votes" else np.nan)))
+            for name, column in columns.items()
+        }
+        gold, scores, groups = both
+        return Judgements(gold, scores, groups, groups, levels=self.levels, **filled)
+
+
+def _codes_beside(known: Iterable[str], names: Iterable[str]) -> Codes:
+    """Return the codes of group names: their numbers among the known ones, and further ones for others."""
+    numbers = {name: number for number, name in enumerate(known)}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
 _NO_EVIDENCE = "no evidence tells the chunk's level"

@@ -48,7 +48,8 @@ class AlignedColumn:
 
     statuses: why a row is unscored. fields: the signature's, about the metric. ledger: what it read (None: unknown).
     cut: by row, the number of tokens that the input limit cut off. is_control: a metric that is also a control, with
-    which the others are compared.
+    which the others are compared. unrated: scores of a rated set's texts without a rating, in their order, or (). cost:
+    (n,) what each score cost in USD, NaN where it is not known, or None.
     """
 
     name: str
@@ -60,6 +61,8 @@ class AlignedColumn:
     warnings: tuple[str, ...] = ()
     cut: Mapping[int, int] = field(default_factory=dict)
     is_control: bool = False
+    unrated: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    cost: NDArray[np.float64] | None = None
 
     @property
     def is_random(self) -> bool:
@@ -252,9 +255,10 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
         ids = source.ratings.columns.id.tolist()
         if all(name.endswith(PAGE) for name in file.answers) and not file.answers.keys() & set(ids):
             file = replace(file, answers={name.removesuffix(PAGE): answer for name, answer in file.answers.items()})
-        rated = {key: answer for key, answer in file.answers.items() if key not in source.ratings.unrated}
-        aligned = align(replace(file, answers=rated), ids, f"ratings of {source.name} ({source.split})")
-        return column_of(file.metric, [answer.oriented(sign) for answer in aligned], file.signed(content))
+        unrated, where = source.ratings.unrated, f"ratings of {source.name} ({source.split})"
+        both = [answer.oriented(sign) for answer in align(file, [*ids, *unrated], where)]
+        column = column_of(file.metric, both[: len(ids)], file.signed(content))
+        return replace(column, unrated=np.array([answer.score for answer in both[len(ids) :]], dtype=np.float64))
     row_ids = [row.id for row in source.rows]
     if file.answers.keys() <= set(row_ids):
         per_row = [answer.oriented(sign) for answer in align(file, row_ids)]
@@ -309,7 +313,8 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
     Raises `UserError` where the data have such scores, of citations, and the rows are not citations or pages.
     """
     if isinstance(source, RatedSet):
-        scores = {metric: (column.score, column.fingerprint) for metric, column in source.ratings.score_columns.items()}
+        known = source.ratings.score_columns
+        scores = {metric: (column.score, column.fingerprint) for metric, column in known.items()}
     else:
         if source.corpus.scores and source.config.unit not in ("citation", "page"):
             raise UserError(f"The scores published with {source.name} are of whole citations: add --unit citation.")
@@ -317,10 +322,13 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
             metric: (np.array([by_id.get(row.id) for row in source.rows], dtype=np.float64), sha256_json(dict(by_id)))
             for metric, by_id in source.corpus.scores.items()
         }
-    return [
+    columns = [
         array_column(metric, score, {"metric": f"{metric}@published", "scores": f"sha256:{fingerprint[:12]}"})
         for metric, (score, fingerprint) in scores.items()
     ]
+    if isinstance(source, RatedSet):
+        columns = [replace(c, unrated=known[c.name].unrated, cost=known[c.name].cost) for c in columns]
+    return columns
 
 
 def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:

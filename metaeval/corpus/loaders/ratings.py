@@ -22,7 +22,8 @@ A table has the same under headings, and what an inner object holds under ``gold
 ``fields:NAME`` and ``scores:NAME``. Votes are also columns that begin with ``vote`` or ``annotator`` (or are listed:
 ``--map annotator=Ana,Ben``), or rows of one id with a column ``annotator`` whose gold is that annotator's vote. Of the
 other columns, those that hold numbers and verdicts alone are scores, unless the option ``metrics`` names these, and all
-others are fields. Without a column ``group``, a pair, or else each row, is a group of its own.
+others are fields. Numbers under ``cost``, or ``NAME_cost`` beside several scores, are what the scores cost, in USD.
+Without a column ``group``, a pair, or else each row, is a group of its own.
 
 A table with columns ``source`` and ``statement`` is scored by ``metaeval score -d ratings --data TABLE``, which needs
 no other columns.
@@ -31,6 +32,7 @@ no other columns.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -68,10 +70,11 @@ _NAMED = ("votes:", "scores:", "fields:")
 ALL = "all"
 
 
-_Read = tuple[RatingColumns, Mapping[str, Numbers], Mapping[str, Numbers], bool]
+_Read = tuple[RatingColumns, Mapping[str, Numbers], Mapping[str, Numbers], Mapping[str, Numbers], bool]
 """Rated texts as read, before the dimension of the gold is chosen (gold is NaN), and whether some gold was a word.
 
-Between these: the gold by dimension ("" for a single one), and the scores by metric, (n,) each, NaN where missing.
+Between these, (n,) each, NaN where missing: the gold by dimension ("" for a single one), the scores by metric, and what
+these cost.
 """
 
 
@@ -122,7 +125,7 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
             f"dataset_options.cut is {shown(limit)}: allowed: a number such as 0.5; ratings from this "
             "number on count as 1, lower ones as 0."
         )
-    columns, golds, metrics, words = read
+    columns, golds, metrics, costs, words = read
     names = [side for side, gold in golds.items() if not np.isnan(gold).all()]
     if dimension in names:
         wanted = [dimension]
@@ -148,8 +151,12 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
     kept = ~np.isnan(gold)
     blank = int(np.count_nonzero(~kept))
     if blank:
-        _log.warning("%s: %s of %s texts have no rating and are left out.", where, f"{blank:,}", f"{kept.size:,}")
-    unrated = frozenset(columns.id[rows[~kept]].tolist())
+        but = " of all but the rates of '-p verdicts'" if len(wanted) == 1 else ""
+        _log.warning(
+            "%s: %s of %s texts have no rating and are left out%s.", where, f"{blank:,}", f"{kept.size:,}", but
+        )
+    left = rows[~kept]
+    unrated = dict(zip(columns.id[left].tolist(), columns.group[left], strict=True))
     rows, gold = rows[kept], gold[kept]
     columns = replace(columns if kept.all() and len(wanted) == 1 else columns.take(rows), gold=gold)
     if limit is not None:
@@ -158,7 +165,11 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
         side = objects(wanted)[np.tile(np.arange(len(wanted)), n)[kept]]
         ids = (f"{name}#{part}" for name, part in zip(columns.id, side, strict=True))
         columns = replace(columns, id=text_array(ids), fields={**columns.fields, "dimension": side})
-    scores = {metric: ScoreColumn(columns, score[rows]) for metric, score in metrics.items()}
+    left = left if len(unrated) == left.size else left[:0]
+    paid = {metric: cost[rows] for metric, cost in costs.items()}
+    scores = {
+        metric: ScoreColumn(columns, score[rows], score[left], paid.get(metric)) for metric, score in metrics.items()
+    }
     dropped = {"texts without a rating": blank} if blank else {}
     numbers = chosen.get("levels") != "no" and not counts[rows].any() and 2.0 in gold
     numbers = numbers and bool(np.isin(gold, (0, 1, 2)).all())
@@ -207,6 +218,8 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     taken = {*roles.values(), *dimensions, *votes, *gold, other}
     rest = [heading for heading in table.headings if heading not in taken and not heading.startswith("fields:")]
     named_scores = _listed(table, chosen, "metrics")
+    prices = [heading for heading in rest if _COST in _words(heading) and heading not in named_scores]
+    rest = [heading for heading in rest if heading not in prices or not table.is_numbers(heading)]
     for heading in named_scores:
         if heading in roles.values() or list(dimensions) == [heading]:
             raise UserError(
@@ -238,6 +251,22 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
         )
     ]
     fields = [heading for heading in table.headings if heading not in {*taken, *scores}]
+    costs = {}
+    for heading in prices:
+        of = [name for name in scores if not _words(heading) - {_COST, "usd"} - _words(_name(name))]
+        if len(of) == 1 and table.is_numbers(heading):
+            costs[_name(of[0])] = table.plain(heading)
+        else:
+            why = f"{shown(heading)} is not read as a cost: name it JUDGE_cost, of one column of verdicts"
+            _log.warning("%s: %s.", table.name, why)
+    for heading in (heading for heading in rest if heading in fields):
+        plain, others, codes = columns[heading]
+        known = np.array([plain_word(cell) in verdicts for cell in others.tolist()], dtype=np.bool_)
+        if 2 * np.count_nonzero(known[codes]) > np.count_nonzero(np.isinf(plain)):
+            odd = next(shown(str(cell), 40) for cell in others[~known].tolist() if not is_missing(cell))
+            cure = f"or leave such cells out: --set dataset_options.metrics={heading} --set skip_bad_cells=true"
+            why = f"{shown(heading)} is no column of verdicts, for it holds {odd}: {NAME_WORDS[3:]}, {cure}"
+            _log.warning("%s: %s.", table.name, why)
     guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
     if (likely := [shown(heading) for heading in scores if not heading.startswith("scores:")]) and not named_scores:
         guessed.append(f"scores from {', '.join(likely)} (others: --set dataset_options.metrics=NAMES)")
@@ -307,12 +336,20 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
                 "be read together: keep only one column of ratings."
             )
         rows, of_metrics = merge_annotators(table, rows, np.fmax.reduce(rated, axis=1), of_metrics, roles)
-        return rows, {}, of_metrics, False
+        return rows, {}, of_metrics, {}, False
     if votes:
         blank = len(votes) * n - sum(map(len, rows.votes))
         counts = table.name, f"{n:,}", f"{len(votes):,}", f"{blank:,}"
         _log.warning("%s: %s items, %s annotators, %s ratings blank.", *counts)
-    return rows, sides, of_metrics, words
+    return rows, sides, of_metrics, costs, words
+
+
+_COST = "cost"
+"""The word in a heading that says what a verdict cost."""
+
+
+def _words(heading: str) -> set[str]:
+    return {*re.findall(r"[^\W_]+", heading.casefold())}
 
 
 _NO_METRIC = "; where the column is not a metric, list the metrics: --set dataset_options.metrics=NAMES"
