@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from metaeval.stats import classification as measures
-from metaeval.stats.agreement import cohen_kappa
-from metaeval.stats.arrays import Floats, numbered, ratio
+from metaeval.stats.agreement import cohen_kappa, majority
+from metaeval.stats.arrays import Floats, Ints, numbered, ratio
 from metaeval.stats.influence import COUNTS, SHARES, SIGNED, Ends
 from metaeval.stats.intervals import intervals
 from metaeval.stats.prediction_powered import Sample, share
@@ -129,7 +129,12 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
     counts = measures.decision_counts(verdict, gold, rows.group, n_groups, max(levels.size, 1))
     present = np.unique(gold)
     partly = present[levels[present] == 1.0] if rows.levels or levels[present].max(initial=0) == 2.0 else present[:0]
-    cuts = {f"kappa{suffix}": cut for suffix, cut in _cuts(rows, {}).items() if suffix}
+    binary = not {1.0, 2.0} <= {*rows.score.tolist()}
+
+    def kappa_from(least: float) -> Callable[[Floats], Floats]:
+        people, judge = _sides(levels, least), _sides(levels, 1.0 if binary else least)
+        return lambda counts: cohen_kappa((people @ counts @ judge.T)[..., :2, :2])
+
     # Means over the levels of the gold: one that no weighting draws leaves them undefined, as everywhere.
     of: Mapping[str, Callable[[Floats], Floats]] = {
         "accuracy": measures.share_equal,
@@ -140,16 +145,11 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
         "f1_top": lambda counts: _mean(measures.level_f1(counts)[..., present[-1:]]),
         "f1_partial": lambda counts: _mean(measures.level_f1(counts)[..., partly]),
         "f1_bottom": lambda counts: _mean(measures.level_f1(counts)[..., present[:1]]),
+        "kappa_full": kappa_from(CUTS["full"]),
+        "kappa_some": kappa_from(CUTS["some"]),
     }
-    nothing = _is_yes_no(rows)
-
-    def prepared(key: str) -> Prepared:
-        if key in cuts:
-            return measures.resampled(_counts(cuts[key], n_groups), lambda counts: cohen_kappa(counts[..., :2, :2]))
-        undefined = nothing or key not in of
-        return measures.resampled(counts, (lambda of: np.full(of.shape[:-2], np.nan)) if undefined else of[key])
-
-    return {key: prepared(key) for key in keys}
+    told = not _is_yes_no(rows)  # else of all measures only those of the cuts have a value
+    return {key: measures.resampled(counts * (told or key.startswith("kappa_")), of[key]) for key in keys}
 
 
 def _is_yes_no(rows: Judgements) -> bool:
@@ -157,195 +157,138 @@ def _is_yes_no(rows: Judgements) -> bool:
     return set(np.unique(rows.gold).tolist()) == _LEVELS and np.unique(rows.score).tolist() == [0.0, 1.0]
 
 
-def _cuts(rows: Judgements, options: Mapping[str, str]) -> dict[str, Judgements]:
-    """Return the rows with gold and verdicts as yes (1) and no (0), NaN where missing, by suffix of the keys.
+def _sides(levels: Floats, least: float) -> Floats:
+    """Return which of these values are a no, a yes (from `least` on) and missing, (3, K)."""
+    return np.stack((levels < least, levels >= least, np.isnan(levels))).astype(np.float64)
 
-    There are two, of the suffixes _full and _some, where gold or verdicts hold partial beside full support, unless the
-    option `against` chooses; else one, of the suffix "". Empty for gold of more values that are no levels.
+
+def _crossed(
+    one: Floats, other: Floats, group: Ints, n_groups: int, options: Mapping[str, str]
+) -> tuple[Floats, Floats, dict[str, Floats]]:
+    """Return the distinct values of two columns, (K,), NaN last, and the numbers of rows by group and both, (G, K, K).
+
+    Also those of no, yes and missing, (G, 3, 3), by suffix of the measures' keys. There are two, of the suffixes _full
+    and _some, where either has partial beside full support, unless the option `against` chooses; else one, of the
+    suffix ""; none for a column of more values that are no levels.
     """
-    known = np.unique(rows.gold[~np.isnan(rows.gold)])
-    if known.size > 2 and not _LEVELS.issuperset(known.tolist()):
-        return {}
-    gold, score = (_yes(values, options, float(known.max(initial=1.0))) for values in (rows.gold, rows.score))
-    return {
-        suffix: replace(rows, gold=gold.get(suffix, gold.get("")), score=score.get(suffix, score.get("")), levels=False)
-        for suffix in max(gold, score, key=len)
-    }
+    levels, codes = np.unique(np.concatenate((one, other)), return_inverse=True)
+    counts = measures.decision_counts(*np.split(codes.astype(np.int64), 2)[::-1], group, n_groups, levels.size)
+    top, against = one[~np.isnan(one)].max(initial=1.0), options.get("against", "")
 
+    def cuts_of(known: set[float]) -> dict[str, float]:
+        if {1.0, 2.0} <= known <= _LEVELS:
+            return {"": CUTS[against]} if against in CUTS else {"_full": CUTS["full"], "_some": CUTS["some"]}
+        return {"": 1.0 if known <= _LEVELS else top} if len(known) < 3 else {}
 
-def _yes(values: Floats, options: Mapping[str, str], top: float = 1.0) -> dict[str, Floats]:
-    """Return gold or verdicts as yes and no by suffix, as `_cuts` has them. top: what is yes of other than levels."""
-    known, against = {*values[~np.isnan(values)].tolist()}, options.get("against", "")
-    cuts = {"": 1.0 if known <= _LEVELS else top}
-    if {1.0, 2.0} <= known <= _LEVELS:
-        cuts = {"": CUTS[against]} if against in CUTS else {f"_{name}": least for name, least in CUTS.items()}
-    return {suffix: np.where(np.isnan(values), np.nan, values >= least) for suffix, least in cuts.items()}
-
-
-def _counts(cut: Judgements, n_groups: int) -> Floats:
-    """Return the numbers of rows by group, gold and verdict, (G, 3, 3): no, yes, missing."""
-    gold, verdict = (np.nan_to_num(values, nan=2.0).astype(np.int64) for values in (cut.gold, cut.score))
-    return measures.decision_counts(verdict, gold, cut.group, n_groups, 3)
+    first, second = (cuts_of({*column[~np.isnan(column)].tolist()}) for column in (one, other))
+    suffixes = max(first, second, key=len) if first and second else ()
+    sides = {suffix: [_sides(levels, of.get(suffix, of.get("", 0.0))) for of in (first, second)] for suffix in suffixes}
+    return levels, counts, {suffix: people @ counts @ judge.T for suffix, (people, judge) in sides.items()}
 
 
 def _corrected(counts: Floats) -> Floats:
     """Return the rate of yes, corrected for the judge's errors (Rogan and Gladen 1978), not yet cut to 0 .. 1."""
-    says, tpr, tnr = (_RATES[key][1](counts) for key in ("says", "tpr", "tnr"))
+    says, tpr, tnr = (_RATES[key][0](counts) for key in ("says", "tpr", "tnr"))
     informed = tpr + tnr - 1
     return ratio(says + tnr - 1, np.where(informed > 1e-12, informed, 0.0))
 
 
-_SCORED, _ALL = slice(2), slice(3)
-_RATES: Mapping[str, tuple[tuple[slice, slice], Callable[[Floats], Floats], Ends | None, str]] = {
-    "kappa": (
-        *((_SCORED, _SCORED), lambda of: cohen_kappa(of[..., :2, :2]), SIGNED),
-        "undefined: judge and people give one and the same answer throughout",
-    ),
-    "tpr": (
-        *((slice(1, 2), _SCORED), lambda of: ratio(of[..., 1, 1], of[..., 1, :2].sum(axis=-1)), SHARES),
-        "undefined: people say yes to no row with a verdict",
-    ),
-    "tnr": (
-        *((slice(1), _SCORED), lambda of: ratio(of[..., 0, 0], of[..., 0, :2].sum(axis=-1)), SHARES),
-        "undefined: people say no to no row with a verdict",
-    ),
-    "says": (
-        *((_ALL, _SCORED), lambda of: ratio(of[..., 1].sum(axis=-1), of[..., :2].sum(axis=(-2, -1))), SHARES),
-        NO_SCORES,
-    ),
-    "people": (
-        *((_SCORED, _ALL), lambda of: ratio(of[..., 1, :].sum(axis=-1), of[..., :2, :].sum(axis=(-2, -1))), SHARES),
-        "no labels",
-    ),
-    "corrected": (
-        *((_ALL, _SCORED), _corrected, None),
-        "undefined: TPR + TNR is at most 1, so that the verdicts tell nothing of the rate, or one of them is undefined",
-    ),
+_BOTH, _ALL = slice(2), slice(3)
+_RATES: Mapping[str, tuple[Callable[[Floats], Floats], Ends | None, slice, slice]] = {
+    "kappa": (lambda of: cohen_kappa(of[..., :2, :2]), SIGNED, _BOTH, _BOTH),
+    "tpr": (lambda of: ratio(of[..., 1, 1], of[..., 1, :2].sum(-1)), SHARES, slice(1, 2), _BOTH),
+    "tnr": (lambda of: ratio(of[..., 0, 0], of[..., 0, :2].sum(-1)), SHARES, slice(1), _BOTH),
+    "says": (lambda of: ratio(of[..., 1].sum(-1), of[..., :2].sum((-2, -1))), SHARES, _ALL, _BOTH),
+    "people": (lambda of: ratio(of[..., 1, :].sum(-1), of[..., :2, :].sum((-2, -1))), SHARES, _BOTH, _ALL),
+    "corrected": (_corrected, None, _ALL, _BOTH),
 }
-"""Of each rate: the counts by gold and verdict that it reads, its value, its ends, and why it may be undefined."""
+"""Of each rate: its value from counts by gold and verdict (..., 3, 3), its ends, and the counts that it reads."""
 
 
 def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapping[str, str]) -> Cards:
     """Return what a judge's card holds beside the measures, by judge and key; nothing of scores that are no verdicts.
 
     judges: all rows, the same of every judge; gold is NaN where nobody labelled. Keys, each with the suffixes of
-    `_cuts`: kappa, tpr and tnr; the rates of yes as the judge `says` on all rows, as `people` say on those with a
+    `_crossed`: kappa, tpr and tnr; the rates of yes as the judge `says` on all rows, as `people` say on those with a
     label, `corrected` for the judge's errors, and by prediction-powered inference (`ppi`) where rows lack a label;
-    `ceiling`, the kappa of an annotator with the majority of the others, or of two with each other; kappa:OTHER, with
-    another judge; of judges NAME#1, NAME#2 ... repeats_equal and repeats_kappa, means over their pairs. Further
-    cell:GOLD:VERDICT, a share of the rows that have both, and cost, of 1,000 rows.
+    `ceiling`, the kappa of an annotator with the majority of the others, or of two with each other; kappa:OTHER and
+    equal:OTHER (the share of equal verdicts), with another judge. Further cell:GOLD:VERDICT, a share of the rows that
+    have both, and cost, of 1,000 rows.
     """
-    decided = {
-        name: rows for name, rows in judges.items() if not _why_undefined(rows.rows(~np.isnan(rows.gold)), options)
-    }
+    decided = {name: of for name, of in judges.items() if not _why_undefined(of.rows(~np.isnan(of.gold)), options)}
     n_groups = 1 + max((int(rows.group.max(initial=0)) for rows in decided.values()), default=0)
-    cards: dict[str, dict[str, Estimate]] = {name: {} for name in decided}
 
-    def known(
-        counts: Floats, measure: Callable[[Floats], Floats], ends: Ends | None, read: Floats | None = None
-    ) -> list[Estimate]:
-        held = (counts if read is None else read).reshape(n_groups, -1).sum(axis=1)
-        return intervals(
-            partial(replicate, measures.resampled(counts, measure)), held.astype(np.int64), resampling, ends
-        )
+    def known(counts: Floats, measure: Callable[[Floats], Floats], ends: Ends | None, read: Floats) -> list[Estimate]:
+        held = read.reshape(n_groups, -1).sum(axis=1).astype(np.int64)
+        return intervals(partial(replicate, measures.resampled(counts, measure)), held, resampling, ends)
 
+    cards: dict[str, dict[str, Estimate]] = defaultdict(dict)
     for name, rows in decided.items():
-        both = rows.rows(~np.isnan(rows.gold) & ~np.isnan(rows.score))
-        levels, codes = np.unique(np.concatenate((both.gold, both.score)), return_inverse=True)
-        gold, verdict = np.split(codes.astype(np.int64), 2)
-        cells = known(measures.decision_counts(verdict, gold, both.group, n_groups, levels.size), _shares, SHARES)
-        named = (f"cell:{one:g}:{other:g}" for one in levels for other in levels)
-        cards[name] |= dict(zip(named, cells, strict=True))
-        for suffix, cut in _cuts(rows, options).items():
-            counts = _counts(cut, n_groups)
-            for key, (read, measure, ends, why) in _RATES.items():
-                (found,) = known(counts, measure, ends, counts[:, *read])
-                found = replace(found, note=found.note if found.value is not None else why)
-                cards[name][f"{key}{suffix}"] = found if ends else _within(found)
-            for key, row in (("tpr", 1), ("tnr", 0)):
-                hits, lost, total = counts[:, row, row].sum(), counts[:, row, 2].sum(), counts[:, row].sum()
-                if lost:
-                    ends_of = {"worst": hits / total, "best": (hits + lost) / total}
-                    cards[name][f"{key}{suffix}"] = replace(cards[name][f"{key}{suffix}"], **ends_of)
-            if np.isnan(cut.gold).any():
+        levels, counts, cuts = _crossed(rows.gold, rows.score, rows.group, n_groups, options)
+        here = ~np.isnan(levels)
+        cells = counts[:, here][:, :, here]
+        shares = known(cells, lambda of: (of / of.sum((-2, -1), keepdims=True)).reshape(len(of), -1).T, SHARES, cells)
+        named = (f"cell:{one:g}:{other:g}" for one, other in product(levels[here], repeat=2))
+        cards[name] |= dict(zip(named, shares, strict=True))
+        for suffix, cut in cuts.items():
+            for key, (measure, ends, down, across) in _RATES.items():
+                (found,) = known(cut, measure, ends, cut[:, down, across])
+                if found.value is None:
+                    found = replace(found, note=_NOT_INFORMED if key == "corrected" else _ONE_ANSWER)
+                elif ends is None:
+                    value, low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in found.ends)
+                    found = replace(found, value=value, low=low, high=high)
+                elif key in ("tpr", "tnr") and (lost := cut[:, row := int(key == "tpr"), 2].sum()):
+                    hits, total = cut[:, row, row].sum(), cut[:, row].sum()
+                    found = replace(found, worst=hits / total, best=(hits + lost) / total)
+                cards[name][f"{key}{suffix}"] = found
+            if np.isnan(rows.gold).any():
                 cards[name][f"ppi{suffix}"] = _powered(cut, resampling)
-        for suffix, counts in _annotators(rows, n_groups, options).items():
-            (cards[name][f"ceiling{suffix}"],) = known(counts, cohen_kappa, SIGNED)
-        if rows.cost is not None:
-            paid = rows.rows(~np.isnan(rows.cost))
-            sums = np.stack([np.bincount(paid.group, weights, n_groups) for weights in (paid.cost, None)], axis=1)
-            (cards[name]["cost"],) = known(
-                sums[:, None], lambda of: 1000 * ratio(of[..., 0, 0], of[..., 0, 1]), COUNTS, sums[:, 1]
-            )
-    together: dict[tuple[str, str], list[Floats]] = defaultdict(list)
+        if rows.cost is not None and (paid := ~np.isnan(rows.cost)).any():
+            sums = np.stack([np.bincount(rows.group[paid], of, n_groups) for of in (rows.cost[paid], None)], axis=1)
+            per_row = known(sums[:, None], lambda of: 1000 * ratio(of[..., 0, 0], of[..., 0, 1]), COUNTS, sums[:, 1])
+            cards[name]["cost"] = per_row[0]
     for name, other in combinations(decided, 2):
-        one, two = (_yes(decided[judge].score, options) for judge in (name, other))
-        for suffix in max(one, two, key=len):
-            pair = replace(decided[name], gold=one.get(suffix, one.get("")), score=two.get(suffix, two.get("")))
-            counts = _counts(pair, n_groups)[:, :2, :2]
-            (cards[name][f"kappa{suffix}:{other}"],) = known(counts, cohen_kappa, SIGNED)
-            if (base := name.rpartition("#")[0]) and base == other.rpartition("#")[0]:
-                together[base, suffix].append(counts)
-    for (base, suffix), pairs in together.items():
-        first = next(name for name in decided if name.rpartition("#")[0] == base)
-        counts = np.stack(pairs, axis=1).reshape(n_groups, len(pairs), 4)
-        for key, measure, ends in (("equal", measures.share_equal, SHARES), ("kappa", cohen_kappa, SIGNED)):
-            shape = (-1, len(pairs), 2, 2)
-            mean = partial(lambda measure, shape, of: measure(of.reshape(shape)).mean(axis=-1), measure, shape)
-            (cards[first][f"repeats_{key}{suffix}"],) = known(counts, mean, ends)
+        rows, two = decided[name], decided[other]
+        for suffix, cut in _crossed(rows.score, two.score, rows.group, n_groups, options)[2].items():
+            cut = cut[:, :2, :2]
+            for key, measure, ends in (("kappa", cohen_kappa, SIGNED), ("equal", measures.share_equal, SHARES)):
+                (cards[name][f"{key}{suffix}:{other}"],) = known(cut, measure, ends, cut)
+    rows = next(iter(decided.values()), None)
+    if rows and rows.votes is not None and len(names := sorted({name for votes in rows.votes for name in votes})) > 1:
+        votes = [
+            (row, vote, majority(of for name, of in votes.items() if name != who))
+            for row, votes in enumerate(rows.votes)
+            for who, vote in votes.items()
+            if len(names) > 2 or who == names[0]
+        ]
+        at, one, others = (np.array(column, dtype=np.float64) for column in zip(*votes, strict=True))
+        for suffix, cut in _crossed(one, others, rows.group[at.astype(np.int64)], n_groups, options)[2].items():
+            (ceiling,) = known(cut, _RATES["kappa"][0], SIGNED, cut[:, :2, :2])
+            for name in decided:
+                cards[name][f"ceiling{suffix}"] = ceiling
     return cards
 
 
-def _shares(counts: Floats) -> Floats:
-    """Return the share of each cell of counts (R, K, K), (K * K, R)."""
-    return ratio(counts, counts.sum(axis=(-2, -1), keepdims=True) + np.zeros_like(counts)).reshape(len(counts), -1).T
+_NOT_INFORMED = "undefined: TPR + TNR is at most 1 or unknown, so that verdicts tell nothing of the rate"
+_ONE_ANSWER = "undefined: people, or the judge, give but one answer here"
 
 
-def _within(found: Estimate) -> Estimate:
-    """Return a rate cut to 0 .. 1, with its ends."""
-    value, low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in found.ends)
-    return replace(found, value=value, low=low, high=high)
+def _powered(counts: Floats, resampling: Resampling) -> Estimate:
+    """Return the rate of yes by prediction-powered inference from counts (G, 3, 3), the labelled rows a random sample.
 
-
-def _powered(cut: Judgements, resampling: Resampling) -> Estimate:
-    """Return the rate of yes by prediction-powered inference, the labelled rows a random sample of all."""
-    rows = cut.rows(~np.isnan(cut.score))
-    labelled = np.flatnonzero(~np.isnan(rows.gold))
-    group = numbered(rows.group)[0]
-    sample = Sample(
-        labelled, np.full(labelled.size, labelled.size / max(group.size, 1)), labelled, np.zeros_like(labelled)
-    )
-    try:
-        found = share(rows.gold[labelled], rows.score, sample, group, "process", resampling.level)
-    except ValueError:
-        return Estimate(None, note="undefined: labels of one group")
-    if not resampling.n:
-        return Estimate(found.value)
-    if found.df + 1 < resampling.fewest:
-        return Estimate(found.value, note=f"no interval: fewer than {resampling.fewest:g} effective groups")
-    return Estimate(found.value, found.low, found.high, effective=found.df + 1)
-
-
-def _annotators(rows: Judgements, n_groups: int, options: Mapping[str, str]) -> dict[str, Floats]:
-    """Return the numbers of votes by group, vote, and what the majority of the item's others say, by suffix.
-
-    (G, 2, 2) each. Of two annotators, the first is held against the second. Empty without a second annotator.
+    Rows without a verdict do not count.
     """
-    listed = (
-        [] if rows.votes is None else [(row, *vote) for row, votes in enumerate(rows.votes) for vote in votes.items()]
-    )
-    names = sorted({name for _, name, _ in listed})
-    if len(names) < 2:
-        return {}
-    row, votes = (np.array([vote[place] for vote in listed]) for place in (0, 2))
-    first = np.array([len(names) > 2 or name == names[0] for _, name, _ in listed])
-    found = {}
-    for suffix, vote in _yes(votes.astype(np.float64), options, float(votes.max())).items():
-        others = np.bincount(row, 2 * vote - 1)[row] - (2 * vote - 1)
-        kept = first & (others != 0)
-        said, majority = (part[kept].astype(np.int64) for part in (vote, others > 0))
-        found[suffix] = measures.decision_counts(majority, said, rows.group[row[kept]], n_groups, 2)
-    return found
+    cells = counts[..., :2].astype(np.int64)
+    group, gold, verdict = (np.repeat(part.ravel(), cells.ravel()) for part in np.indices(cells.shape))
+    labelled, group = np.flatnonzero(gold < 2), numbered(group)[0]
+    if np.unique(group[labelled]).size < max(2, resampling.fewest):
+        return Estimate(None, note=f"undefined: labels of fewer than {max(2, resampling.fewest):g} groups")
+    part = np.full(labelled.size, labelled.size / gold.size)
+    sample = Sample(labelled, part, labelled, np.zeros_like(labelled))
+    scores = verdict.astype(np.float64)
+    found = share(gold[labelled].astype(np.float64), scores, sample, group, "process", resampling.level)
+    return Estimate(found.value, *((found.low, found.high) if resampling.n else ()))
 
 
 def _mean(values: Floats) -> Floats:

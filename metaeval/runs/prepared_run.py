@@ -29,6 +29,7 @@ from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
+from metaeval.stats.agreement import majority
 from metaeval.stats.arrays import codes_of
 from metaeval.tables import UserTable, table_of
 from metaeval.yaml_variants import DatasetVariant, dataset_variant
@@ -270,15 +271,14 @@ class RatedSet:
         known = {vote for votes in frame.votes for vote in votes.values()}
         if protocol is None or not protocol.takes_levels or not known or known.issuperset(frame.gold.tolist()):
             return frame
-        ranked = [Counter(votes.values()).most_common(2) for votes in frame.votes]
-        clear = np.array([len(first) == 1 or first[0][1] > first[1][1] for first in ranked])
-        gold = np.array([first[0][0] for first in ranked])[clear]
-        columns = {name: getattr(frame, name)[clear] for name in ("numbers", "group", "pool", "votes")}
-        system = None if frame.system is None else frame.system[clear]
-        tied = {"annotators without a majority": int(np.count_nonzero(~clear))} if not clear.all() else {}
-        levels = {f"{value:g}": number for value, number in sorted(Counter(gold.tolist()).items(), reverse=True)}
-        summary = frame.summary.model_copy(update={"levels": levels})
-        return replace(frame, gold=gold, system=system, excluded=tied, summary=summary, judged=levels, **columns)
+        gold = np.array([majority(votes.values()) for votes in frame.votes])
+        clear = ~np.isnan(gold)
+        names = ("numbers", "group", "pool", "votes", *(() if frame.system is None else ("system",)))
+        columns: dict[str, Any] = {name: getattr(frame, name)[clear] for name in names}
+        levels = {f"{value:g}": number for value, number in sorted(Counter(gold[clear].tolist()).items(), reverse=True)}
+        columns |= {"summary": frame.summary.model_copy(update={"levels": levels}), "judged": levels}
+        tied = {"annotators without a majority": int(np.count_nonzero(~clear))}
+        return replace(frame, gold=gold[clear], excluded={} if clear.all() else tied, **columns)
 
     @cached_property
     def _frame(self) -> Frame:
@@ -405,18 +405,12 @@ class Frame:
 
         score, cost: (n,), aligned with gold.
         """
-        group = self.unlabelled[: unrated.size]
-        more = np.full(group.size, np.nan)
-        both = (np.concatenate(pair) for pair in ((self.gold, more), (score, unrated), (self.group, group)))
-        columns = {"votes": self.votes if self.votes.size else None, "cost": cost}
-        filled = {
-            name: column
-            if column is None
-            else np.concatenate((column, np.full(group.size, {} if name == "votes" else np.nan)))
-            for name, column in columns.items()
-        }
-        gold, scores, groups = both
-        return Judgements(gold, scores, groups, groups, levels=self.levels, **filled)
+        group = np.append(self.group, self.unlabelled[: unrated.size])
+        unknown = np.full(group.size - self.gold.size, np.nan)
+        gold, scores = np.append(self.gold, unknown), np.append(score, unrated)
+        costs = None if cost is None else np.append(cost, unknown)
+        votes = np.append(self.votes, [{} for _ in unknown]) if self.votes.size else None
+        return Judgements(gold, scores, group, group, levels=self.levels, votes=votes, cost=costs)
 
 
 def _codes_beside(known: Iterable[str], names: Iterable[str]) -> Codes:
