@@ -133,7 +133,7 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
 
     def kappa_from(least: float) -> Callable[[Floats], Floats]:
         people, judge = _sides(levels, least), _sides(levels, 1.0 if binary else least)
-        return lambda counts: cohen_kappa((people @ counts @ judge.T)[..., :2, :2])
+        return lambda counts: cohen_kappa((people @ counts[..., : levels.size, : levels.size] @ judge.T)[..., :2, :2])
 
     # Means over the levels of the gold: one that no weighting draws leaves them undefined, as everywhere.
     of: Mapping[str, Callable[[Floats], Floats]] = {

@@ -123,7 +123,7 @@ def _shape(grid: Table, position: int, stacked: bool, apart: bool) -> _Shape:
     )
     beside = number + marks
     body = max(beside, interval) if stacked else beside + (1 + interval if interval else 0)
-    asides = (cell_len(text) for cell in cells for text in (cell.asides if apart else (", ".join(cell.asides),)))
+    asides = [cell_len(text) for cell in cells for text in (cell.asides if apart else (", ".join(cell.asides),))]
     heading = folded(grid.headings[position], max(body, *asides, 0))
     return _Shape(number, marks, interval, max(body, *asides, *map(cell_len, heading), 0), heading)
 

@@ -160,24 +160,16 @@ def evaluate(
     compared = config.comparison.model_dump()
     signed = {"protocol": protocol.name, **options, **resampled, **compared, **versions("metaeval", "numpy", "scipy")}
     table_rows = [_row(frame, column, outcomes[column], signed, published, columns) for column in columns]
-    if protocol.card:
-        at = frame.numbers
-        judges = {
-            column.name: frame.with_unlabelled(
-                column.score[at], column.unrated, None if column.cost is None else column.cost[at]
-            )
-            for column in columns
-            if column.kind == "metric" and (tested is None or column.name in tested)
-        }
-        cards = protocol.card(judges, resampling, options)
-        table_rows = [
-            row.model_copy(update={"values": {**cards.get(row.metric, {}), **row.values}}) for row in table_rows
-        ]
     # Ceilings are those of the column with the most rows, for unscored rows are excluded together with their gold.
     most = max(outcomes.values(), key=lambda outcome: outcome.scored, default=None)
     keys = protocol.shown(unscored, options)
     shown = [measure for measure in protocol.measures if measure.key in keys]
     metrics = [column for column in columns if column.kind == "metric" and (tested is None or column.name in tested)]
+    if protocol.card:
+        judges = {column.name: frame.with_unlabelled(column.score, column.unrated, column.cost) for column in metrics}
+        cards = protocol.card(judges, resampling, options)
+        more = [{"values": {**cards.get(row.metric, {}), **row.values}} for row in table_rows]
+        table_rows = [row.model_copy(update=values) for row, values in zip(table_rows, more, strict=True)]
     tests = significance(
         protocol,
         options,

@@ -403,13 +403,13 @@ class Frame:
     ) -> Judgements:
         """Return the input of a judge's card: the rows, and those that nobody labelled, if `unrated` scores them.
 
-        score, cost: (n,), aligned with gold.
+        score, cost: of all rows of the data, as columns have them.
         """
-        group = np.append(self.group, self.unlabelled[: unrated.size])
-        unknown = np.full(group.size - self.gold.size, np.nan)
-        gold, scores = np.append(self.gold, unknown), np.append(score, unrated)
-        costs = None if cost is None else np.append(cost, unknown)
+        group, unknown = np.append(self.group, self.unlabelled[: unrated.size]), np.full(unrated.size, np.nan)
         votes = np.append(self.votes, [{} for _ in unknown]) if self.votes.size else None
+        costs = None if cost is None else np.append(cost[self.numbers], unknown)
+        scores = np.append(score[self.numbers], unrated)
+        gold = np.append(self.gold, unknown)
         return Judgements(gold, scores, group, group, levels=self.levels, votes=votes, cost=costs)
 
 

@@ -7,7 +7,6 @@ Any labels can be compared: support, error types of claims, utility from 1 to 5.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +17,7 @@ import numpy as np
 from metaeval.cells import is_finite, number_of
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.headings import RATINGS
-from metaeval.stats.agreement import alpha_by_groups, fleiss_by_groups
+from metaeval.stats.agreement import alpha_by_groups, cohen_kappa, fleiss_by_groups
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.classification import decision_counts, resampled, share_equal
 from metaeval.stats.estimate import Estimate
@@ -145,18 +144,6 @@ def label_columns(texts: Sequence[str]) -> dict[str, list[str]]:
 Kappas = Mapping[str, Estimate]
 
 
-def cohen_kappas(counts: Floats) -> Floats:
-    """Return scikit-learn's Cohen's kappa, (R,), of counts (R, K, K) by two annotators' labels; NaN if undefined."""
-    from sklearn.metrics import cohen_kappa_score
-
-    first, second = np.indices(counts.shape[1:]).reshape(2, -1)
-    tables, place = np.unique(counts.reshape(len(counts), -1), axis=0, return_inverse=True)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")  # of undefined kappas
-        kappas = [cohen_kappa_score(first, second, sample_weight=each) if each.any() else np.nan for each in tables]
-    return np.array(kappas, dtype=np.float64)[place.reshape(-1)]
-
-
 def pair_agreement(
     codes: Ints, n_kinds: int, group: Ints, n_groups: int, drawn: Resampling, pairs: Sequence[tuple[int, int]]
 ) -> Kappas:
@@ -172,7 +159,7 @@ def pair_agreement(
         counts.append(decision_counts(second, first, group[both], n_groups, n_kinds))
     rows = sum(counts, np.zeros(1)).sum(axis=(1, 2)).astype(np.int64)
     kappas = {}
-    for name, measure, ends in (("equal", share_equal, SHARES), ("kappa", cohen_kappas, SIGNED)):
+    for name, measure, ends in (("equal", share_equal, SHARES), ("kappa", cohen_kappa, SIGNED)):
         prepared = [resampled(each, measure) for each in counts]
 
         def mean(draws: Draws, prepared: Sequence[Prepared] = prepared) -> Floats:

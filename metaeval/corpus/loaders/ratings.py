@@ -32,7 +32,6 @@ no other columns.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -218,8 +217,8 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     taken = {*roles.values(), *dimensions, *votes, *gold, other}
     rest = [heading for heading in table.headings if heading not in taken and not heading.startswith("fields:")]
     named_scores = _listed(table, chosen, "metrics")
-    prices = [heading for heading in rest if _COST in _words(heading) and heading not in named_scores]
-    rest = [heading for heading in rest if heading not in prices or not table.is_numbers(heading)]
+    prices = [heading for heading in rest if heading.casefold().endswith("cost") and table.is_numbers(heading)]
+    rest = [heading for heading in rest if heading not in prices or heading in named_scores]
     for heading in named_scores:
         if heading in roles.values() or list(dimensions) == [heading]:
             raise UserError(
@@ -251,22 +250,21 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
         )
     ]
     fields = [heading for heading in table.headings if heading not in {*taken, *scores}]
-    costs = {}
-    for heading in prices:
-        of = [name for name in scores if not _words(heading) - {_COST, "usd"} - _words(_name(name))]
-        if len(of) == 1 and table.is_numbers(heading):
-            costs[_name(of[0])] = table.plain(heading)
-        else:
-            why = f"{shown(heading)} is not read as a cost: name it JUDGE_cost, of one column of verdicts"
-            _log.warning("%s: %s.", table.name, why)
-    for heading in (heading for heading in rest if heading in fields):
+    costs, names = {}, [*map(_name, scores)]
+    for heading in (heading for heading in prices if heading not in rest):
+        of = heading[:-4].rstrip("_ ") or (names[0] if len(names) == 1 else "")
+        costs |= {of: table.plain(heading)} if of in names else {}
+        if of not in names:
+            _log.warning(
+                "%s: %s is no cost of a column of verdicts: name it VERDICTS_cost.", table.name, shown(heading)
+            )
+    for heading in set(rest).intersection(fields):
         plain, others, codes = columns[heading]
         known = np.array([plain_word(cell) in verdicts for cell in others.tolist()], dtype=np.bool_)
         if 2 * np.count_nonzero(known[codes]) > np.count_nonzero(np.isinf(plain)):
             odd = next(shown(str(cell), 40) for cell in others[~known].tolist() if not is_missing(cell))
-            cure = f"or leave such cells out: --set dataset_options.metrics={heading} --set skip_bad_cells=true"
-            why = f"{shown(heading)} is no column of verdicts, for it holds {odd}: {NAME_WORDS[3:]}, {cure}"
-            _log.warning("%s: %s.", table.name, why)
+            cure = f"{NAME_WORDS[3:]}, or leave such cells out: --set dataset_options.metrics=... skip_bad_cells=true"
+            _log.warning("%s: %s holds %s, and is no column of verdicts: %s.", table.name, shown(heading), odd, cure)
     guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
     if (likely := [shown(heading) for heading in scores if not heading.startswith("scores:")]) and not named_scores:
         guessed.append(f"scores from {', '.join(likely)} (others: --set dataset_options.metrics=NAMES)")
@@ -342,14 +340,6 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
         counts = table.name, f"{n:,}", f"{len(votes):,}", f"{blank:,}"
         _log.warning("%s: %s items, %s annotators, %s ratings blank.", *counts)
     return rows, sides, of_metrics, costs, words
-
-
-_COST = "cost"
-"""The word in a heading that says what a verdict cost."""
-
-
-def _words(heading: str) -> set[str]:
-    return {*re.findall(r"[^\W_]+", heading.casefold())}
 
 
 _NO_METRIC = "; where the column is not a metric, list the metrics: --set dataset_options.metrics=NAMES"
