@@ -215,7 +215,7 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
     equal:OTHER (the share of equal verdicts), with another judge. Further cell:GOLD:VERDICT, a share of the rows that
     have both, and cost, of 1,000 rows.
     """
-    decided = {name: of for name, of in judges.items() if not _why_undefined(of.rows(~np.isnan(of.gold)), options)}
+    decided = {name: rows for name, rows in judges.items() if _is_judge(rows.rows(~np.isnan(rows.gold)), options)}
     n_groups = 1 + max((int(rows.group.max(initial=0)) for rows in decided.values()), default=0)
 
     def known(counts: Floats, measure: Callable[[Floats], Floats], ends: Ends | None, read: Floats) -> list[Estimate]:
@@ -223,14 +223,17 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
         return intervals(partial(replicate, measures.resampled(counts, measure)), held, resampling, ends)
 
     cards: dict[str, dict[str, Estimate]] = defaultdict(dict)
-    for name, rows in decided.items():
-        levels, counts, cuts = _crossed(rows.gold, rows.score, rows.group, n_groups, options)
+    crossed = {name: _crossed(rows.gold, rows.score, rows.group, n_groups, options) for name, rows in decided.items()}
+    suffixes = max((cuts for _, _, cuts in crossed.values()), key=len, default=())
+    for name, (levels, counts, cuts) in crossed.items():
+        rows = decided[name]
         here = ~np.isnan(levels)
         cells = counts[:, here][:, :, here]
         shares = known(cells, lambda of: (of / of.sum((-2, -1), keepdims=True)).reshape(len(of), -1).T, SHARES, cells)
         named = (f"cell:{one:g}:{other:g}" for one, other in product(levels[here], repeat=2))
         cards[name] |= dict(zip(named, shares, strict=True))
-        for suffix, cut in cuts.items():
+        for suffix in suffixes if cuts else ():
+            cut = cuts.get(suffix, cuts.get(""))
             for key, (measure, ends, down, across) in _RATES.items():
                 (found,) = known(cut, measure, ends, cut[:, down, across])
                 if found.value is None:
@@ -250,8 +253,9 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
             cards[name]["cost"] = per_row[0]
     for name, other in combinations(decided, 2):
         rows, two = decided[name], decided[other]
-        for suffix, cut in _crossed(rows.score, two.score, rows.group, n_groups, options)[2].items():
-            cut = cut[:, :2, :2]
+        cuts = _crossed(rows.score, two.score, rows.group, n_groups, options)[2]
+        for suffix in suffixes if cuts else ():
+            cut = cuts.get(suffix, cuts.get(""))[:, :2, :2]
             for key, measure, ends in (("kappa", cohen_kappa, SIGNED), ("equal", measures.share_equal, SHARES)):
                 (cards[name][f"{key}{suffix}:{other}"],) = known(cut, measure, ends, cut)
     rows = next(iter(decided.values()), None)
@@ -268,6 +272,13 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
             for name in decided:
                 cards[name][f"ceiling{suffix}"] = ceiling
     return cards
+
+
+def _is_judge(rows: Judgements, options: Mapping[str, str]) -> bool:
+    """Return whether the scores are verdicts on the gold, or levels where the gold has two values."""
+    levels = np.unique(rows.gold).size == 2 and np.isin(rows.score[~np.isnan(rows.score)], (0.0, 1.0, 2.0)).all()
+    why = _why_undefined(rows, options)
+    return not why or (bool(levels) and why != NO_SCORES)
 
 
 _NOT_INFORMED = "undefined: TPR + TNR is at most 1 or unknown, so that verdicts tell nothing of the rate"

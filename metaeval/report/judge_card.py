@@ -63,6 +63,9 @@ def judge_cards(result: Result, most: int = _SHOWN) -> list[Table]:
             value, low, high = (short(f"{end or 0:.3f}") for end in ceiling.ends)
             of = "of an annotator with the majority of the others, or of two with each other"
             text.append(f"human ceiling{name and f' ({name})'}: kappa {value} {low}–{high} {of}")
+    for row in metrics_of(result):
+        if row not in rows:
+            text.append(f"no card of {row.metric}: {row.values['accuracy'].note}")
     data = result.data
     where = f"{place_of(data, units(result.unit))}: {sum(data.levels.values()):,}, {data.groups:,} groups"
     cards = [_measures(result, rows, _RATES, most, data.wording("Judges against human labels"), where, text)]
@@ -113,7 +116,6 @@ def _measures(
 def _matrices(result: Result, rows: Sequence[Row]) -> list[Table]:
     """Return the confusion matrices, a block for each judge; a table for each vocabulary of verdicts."""
     scale = dict(zip((2.0, 1.0, 0.0), LEVELS, strict=True))
-    labels = scale if result.data.levels.keys() <= {*LEVELS} else {}
     lines = []
     for row in rows:
         shares = {key.partition(":")[2]: found.value or 0.0 for key, found in row.values.items() if key[:5] == "cell:"}
@@ -124,10 +126,11 @@ def _matrices(result: Result, rows: Sequence[Row]) -> list[Table]:
             words = {max(*said, 1.0): "yes", 0.0: "no"}
         elif said <= scale.keys():
             words = scale
+        named = scale if people >= scale.keys() else {max(people): "yes", min(people): "no"} if len(people) == 2 else {}
         for label in sorted(people, reverse=True):
             numbers = [cells.get((label, verdict), 0) for verdict in words]
             printed = [Cell(f"{number:,}", asides=(share(number, sum(numbers)),)) for number in numbers]
-            lines.append((tuple(words.values()), (row.metric, f"people {labels.get(label, f'{label:g}')}", printed)))
+            lines.append((tuple(words.values()), (row.metric, f"people {named.get(label, f'{label:g}')}", printed)))
     about = {"title": "Confusion matrices", "subtitle": "numbers of rows, and their share of those with the label"}
     return [
         Table(key=(MATRIX, *words), headings=words, blocks=blocks_of(same), stub="judge says", name=MATRIX, **about)

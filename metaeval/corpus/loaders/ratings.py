@@ -259,9 +259,9 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
                 "%s: %s is no cost of a column of verdicts: name it VERDICTS_cost.", table.name, shown(heading)
             )
     for heading in set(rest).intersection(fields):
-        plain, others, codes = columns[heading]
+        others = columns[heading][1]
         known = np.array([plain_word(cell) in verdicts for cell in others.tolist()], dtype=np.bool_)
-        if 2 * np.count_nonzero(known[codes]) > np.count_nonzero(np.isinf(plain)):
+        if known.any() and others.size <= _FEW:
             odd = next(shown(str(cell), 40) for cell in others[~known].tolist() if not is_missing(cell))
             cure = f"{NAME_WORDS[3:]}, or leave such cells out: --set dataset_options.metrics=... skip_bad_cells=true"
             _log.warning("%s: %s holds %s, and is no column of verdicts: %s.", table.name, shown(heading), odd, cure)
@@ -342,7 +342,13 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     return rows, sides, of_metrics, costs, words
 
 
-_NO_METRIC = "; where the column is not a metric, list the metrics: --set dataset_options.metrics=NAMES"
+_FEW = 6
+"""A column of no more distinct words, of which some are verdicts, is probably a judge's."""
+
+_NO_METRIC = (
+    "; of verdicts, say what the word means: --map full=WORD,WORD; where the column is not a metric, list the metrics: "
+    "--set dataset_options.metrics=NAMES"
+)
 
 
 def _name(heading: str) -> str:
