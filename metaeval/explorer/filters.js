@@ -10,7 +10,7 @@ import { saveSlice } from "./slices.js";
 /** @typedef {import("./state.js").App} App */
 
 /** Presets that read thresholds. */
-const THRESHOLDS = ["a-right", "b-right", "confident", "all-wrong"];
+const THRESHOLDS = ["a-right", "b-right", "confident", "false-pass", "false-fail", "all-wrong"];
 
 /** @param {App} app */
 export function makeFilters(app) {

@@ -17,6 +17,7 @@ import { unpack } from "./unpack.js";
  * @property {string} from who says so of the threshold
  * @property {string} summary
  * @property {boolean} spans whether it explains its scores
+ * @property {boolean} [verdicts] whether it is evaluated as a judge, whose scores are verdicts
  * @property {boolean} replies whether what a model replied is on the page
  */
 

@@ -268,6 +268,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     tables = [load_result(path) for path in files if read_versioned(path)[1] == SCHEMA]
     declarations = declarations_of(named_protocols(config).values())
     headline = [first_table(tables, declarations)] if tables else []
+    judges = {row.metric for table in tables for row in table.rows if any(key[:3] == "tpr" for key in row.values)}
     metrics: list[dict[str, Any]] = []
     spans: dict[str, Any] = {}
     for number, name in enumerate(names):
@@ -289,6 +290,9 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
                 "replies": replied is not None,
             }
         )
+        if name in judges:
+            top = max((score for row in ids if (score := kept[row]["scores"][number]) is not None), default=1.0)
+            metrics[-1] |= {"verdicts": True, "threshold": max(top, 1.0), "from": "a yes of the judge"}
         if replied is not None:
             spans[f"replies-{len(metrics) - 1}"] = replied
         if explained is not None:

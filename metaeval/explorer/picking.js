@@ -16,6 +16,8 @@ export function presetsOf({ levels: [none, , full], rows }) {
     ["a-right", "A right, B wrong", "at both thresholds"],
     ["b-right", "B right, A wrong", "at both thresholds"],
     ["confident", "Confident errors of A", "wrong at its threshold, furthest from it first"],
+    ["false-pass", "False passes of A", "A says supported, people do not"],
+    ["false-fail", "False fails of A", "people say supported, A does not"],
     ["full-low", high, "lowest first"],
     ["none-high", low, "highest first"],
     ["all-wrong", "Every metric against the label", "at every metric's threshold"],
@@ -90,6 +92,9 @@ function arranged(app, a, b, rows) {
     const threshold = app.threshold(a) ?? 0;
     const wrong = rows.filter((row) => isRight(app, a, row) === false);
     return wrong.sort((one, other) => Math.abs(score(other) - threshold) - Math.abs(score(one) - threshold));
+  }
+  if (preset === "false-pass" || preset === "false-fail") {
+    return rows.filter((row) => isRight(app, a, row) === false && level[row] >= app.state.target === (preset === "false-fail"));
   }
   if (preset === "full-low") return scored(rows.filter((row) => level[row] === 2)).sort((x, y) => score(x) - score(y));
   if (preset === "none-high") return scored(rows.filter((row) => level[row] === 0)).sort((x, y) => score(y) - score(x));

@@ -27,13 +27,16 @@ export function readSlices(text) {
   });
 }
 
-/** The slices of the address, else those that the browser keeps. @param {App} app @returns {Slice[]} */
+/** The slices of the address, else those that the browser keeps, else each judge's errors. @param {App} app @returns {Slice[]} */
 export function slicesOf(app) {
   try {
-    return readSlices(app.state.slices || localStorage.getItem(PLACE) || "[]");
+    const text = app.state.slices || localStorage.getItem(PLACE);
+    if (text) return readSlices(text);
   } catch {
-    return []; // a broken link, or a browser that keeps nothing of a page from disk
+    // a broken link, or a browser that keeps nothing of a page from disk
   }
+  const judges = app.job.metrics.filter((metric) => metric.verdicts);
+  return ["pass", "fail"].flatMap((error) => judges.map(({ name }) => ({ name: `false ${error}${error === "pass" ? "es" : "s"} of ${name}`, preset: `false-${error}`, a: name })));
 }
 
 /** @param {App} app @param {Slice[]} slices */
