@@ -218,12 +218,22 @@ class _LLMJudge(Metric):
 
     def replies(self, source: str, statement: str) -> list[str]:
         """Return the texts of a pair's stored replies: of each sample, then of its second attempt; [] without any."""
+        return [reply.content for reply in self._kept(source, statement)]
+
+    def cost(self, source: str, statement: str) -> float | None:
+        """Return what a pair's stored replies cost in USD; None without prices, or without counts of tokens."""
+        prices, kept = self.options.prices, self._kept(source, statement) if self.options.prices else []
+        tokens = [(reply.tokens_in, reply.tokens_out) for reply in kept]
+        known = [(given, made) for given, made in tokens if given is not None and made is not None]
+        return sum(prices.cost(*each) for each in known) if prices and known and len(known) == len(kept) else None
+
+    def _kept(self, source: str, statement: str) -> list[Reply]:
         if not (_has_words((source, statement)) and replies_path(self.options.replies).is_file()):
             return []
         first = self._requests([(source, statement)])
         attempts = [attempt for request in first for attempt in (request, replace(request, attempt=1))]
-        kept = [self._store.find(attempt.key(self.options.server_name), only_usable=False) for attempt in attempts]
-        return [reply.content for reply in kept if reply is not None]
+        kept = (self._store.find(attempt.key(self.options.server_name), only_usable=False) for attempt in attempts)
+        return [reply for reply in kept if reply is not None]
 
     def note(self) -> str:
         """Return one line on requests, costs and errors of this run; "" while no session with the server is open."""

@@ -233,6 +233,9 @@ def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, 
     if "corpus" in identity:
         fields["over-sources"] = "+".join(part["corpus"][:12] for part in (identity, scores.joined) if part)
     column = column_of(name, scores.rows, fields, ledger_of(scores.read))
+    if type(metric).cost is not Metric.cost:
+        paid = [[metric.cost(*job.texts[number]) for number in row.members] for row in job.rows]
+        column = replace(column, cost=np.array([np.nan if None in each else sum(each) for each in paid]))
     return replace(column, warnings=(FITTED.format(job.name, job.split),)) if is_fitted_on(metric, job) else column
 
 

@@ -280,6 +280,10 @@ class Metric(ABC):
         """Return the stored replies of a remote model about a pair ([] by default); no request is sent."""
         return []
 
+    def cost(self, source: str, statement: str) -> float | None:
+        """Return what the stored replies about a pair cost in USD; None where it is not known, or nothing is paid."""
+        return None
+
     @classmethod
     def explains(cls) -> bool:
         """Return whether the metric implements `explain`."""
