@@ -154,8 +154,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     from metaeval.analyses.suite_outputs import write_evaluated
     from metaeval.report.cautions import cautions
     from metaeval.report.findings import findings
-    from metaeval.report.first_table import first_table
-    from metaeval.report.judge_card import judge_cards
+    from metaeval.report.first_table import first_tables
     from metaeval.report.notebook import Results
     from metaeval.report.result_tables import lay_out
     from metaeval.runs.evaluation import declarations_of
@@ -168,7 +167,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
         config=config,
         sheets=[lay_out(result) for result in results],
         job=partial(write_evaluated, config, outcome, command),
-        shown=[first_table(results, declarations), *(judge_cards(results[0])[1:] if len(results) == 1 else ())],
+        shown=first_tables(results, declarations),
         sentences=findings(results, declarations)[: 1 if len(results) > 1 else None],
         cautions=cautions(results),
         warnings=left_out if chosen else [],

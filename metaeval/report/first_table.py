@@ -82,6 +82,11 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
     return replace(table, footnotes=(*table.footnotes, *(Note("", f"{line}.") for line in (text, more) if line)))
 
 
+def first_tables(results: Sequence[Result], declarations: Declarations) -> list[Table]:
+    """Return the first table of a run, and of verdicts alone the further tables of the judges' card."""
+    return [first_table(results, declarations), *(judge_cards(results[0])[1:] if len(results) == 1 else ())]
+
+
 def _lines(ranked: Sequence[Headline], most: int, with_controls: bool) -> tuple[list[TableKey], int]:
     """Return the lines of at most `most` metrics, those of controls below them, and the number of metrics left out.
 

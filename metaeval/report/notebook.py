@@ -17,7 +17,7 @@ from metaeval.report import html_report
 from metaeval.report.cautions import cautions
 from metaeval.report.data_frame import frame, rows_html
 from metaeval.report.findings import findings
-from metaeval.report.first_table import first_table
+from metaeval.report.first_table import first_tables
 from metaeval.report.ranking_measures import Declarations, headlines
 from metaeval.report.result import Result, records
 from metaeval.report.result_tables import lay_out
@@ -107,13 +107,14 @@ class Results(list[Result], WrittenOnce):
     def __repr__(self) -> str:
         if not self:
             return "Results([])"
-        return "\n".join([text_of(first_table(self, self._declarations), _WIDTH), *self.findings])
+        return "\n".join([*(text_of(each, _WIDTH) for each in first_tables(self, self._declarations)), *self.findings])
 
     def _repr_html_(self) -> str:
         if not self:
             return "<p>No results.</p>"
         sentences = "".join(f"<li>{escape(Shown(text))}</li>" for text in self.findings)
-        return f"<div>{html_report.table_of(first_table(self, self._declarations))}\n<ol>{sentences}</ol></div>"
+        tables = "".join(map(html_report.table_of, first_tables(self, self._declarations)))
+        return f"<div>{tables}\n<ol>{sentences}</ol></div>"
 
 
 Result.as_html = lambda result: f"<div>{html_report.table_of(lay_out(result))}</div>"

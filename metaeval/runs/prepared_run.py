@@ -278,7 +278,8 @@ class RatedSet:
         levels = {f"{value:g}": number for value, number in sorted(Counter(gold[clear].tolist()).items(), reverse=True)}
         columns |= {"summary": frame.summary.model_copy(update={"levels": levels}), "judged": levels}
         tied = {"annotators without a majority": int(np.count_nonzero(~clear))}
-        return replace(frame, gold=gold[clear], excluded={} if clear.all() else tied, **columns)
+        every = replace(frame, gold=gold)
+        return replace(frame, gold=gold[clear], excluded={} if clear.all() else tied, voted=every, **columns)
 
     @cached_property
     def _frame(self) -> Frame:
@@ -357,6 +358,7 @@ class Frame:
     the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of the
     systems' codes. crossed: whether intervals take systems as sampled too. votes: (n,) of a rated set, mappings of an
     annotator to the vote. unlabelled: group codes of the rows that nobody labelled, which rates of verdicts count.
+    voted: the frame of all rows with votes, gold NaN where they have no majority, if such rows are left out.
     """
 
     name: str
@@ -379,6 +381,7 @@ class Frame:
     crossed: bool = False
     votes: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, dtype=np.object_))
     unlabelled: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    voted: Frame | None = None
 
     def __post_init__(self) -> None:
         if self.crossed and self.system is None:
@@ -403,12 +406,14 @@ class Frame:
     ) -> Judgements:
         """Return the input of a judge's card: the rows, and those that nobody labelled, if `unrated` scores them.
 
-        score, cost: of all rows of the data, as columns have them.
+        score, cost: of all rows of the data, as columns have them. Rows without a majority of votes lack both there.
         """
+        if self.voted:
+            return self.voted.with_unlabelled(score, unrated, cost)
         group, unknown = np.append(self.group, self.unlabelled[: unrated.size]), np.full(unrated.size, np.nan)
         votes = np.append(self.votes, [{} for _ in unknown]) if self.votes.size else None
         costs = None if cost is None else np.append(cost[self.numbers], unknown)
-        scores = np.append(score[self.numbers], unrated)
+        scores = np.append(np.where(np.isnan(self.gold), np.nan, score[self.numbers]), unrated)
         gold = np.append(self.gold, unknown)
         return Judgements(gold, scores, group, group, levels=self.levels, votes=votes, cost=costs)
 

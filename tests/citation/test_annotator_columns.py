@@ -9,14 +9,12 @@ from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
 from metaeval.citation.human.annotator_columns import (
-    cohen_kappas,
     joint_agreement,
     label_columns,
     pair_agreement,
     read_label_sets,
 )
 from metaeval.errors import UserError
-from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.intervals import Resampling
 
 PLAIN = Resampling(0)
@@ -91,16 +89,6 @@ def test_the_mean_of_pairs_by_hand(table):
     # agree on all: 1.
     read = table(columns, recall=["r1", "r2", "aliice"])
     assert agreed(read, [(0, 2), (1, 2)])["kappa"].value == pytest.approx((0.5 + 1) / 2)
-
-
-def test_kappas_of_many_tables_are_our_own_of_each():
-    tables = np.random.default_rng(3).integers(0, 4, size=(40, 3, 3)).astype(float)
-    tables[:2] = 0
-    tables[2, 0, 0] = 7
-    tables[2, 1:] = tables[2, :, 1:] = 0
-    found = cohen_kappas(tables)
-    np.testing.assert_allclose(found, cohen_kappa(tables), rtol=1e-12, atol=1e-12)
-    assert np.isnan(found[:3]).all()
 
 
 def test_intervals_draw_questions(table):

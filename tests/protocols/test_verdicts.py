@@ -42,7 +42,9 @@ def test_verdicts_have_the_values_of_scikit_learn(gold):
     told = TOLD if gold.max() == 2 else np.minimum(TOLD, 1)
     found, levels = values(rows(gold, told)), np.unique(gold)
     by_level = f1_score(gold, told, labels=levels, average=None, zero_division=0)
+    cuts = {"kappa_full": 2, "kappa_some": 1} if levels.size == 3 else {}
     expected = {
+        **{key: cohen_kappa_score(gold >= least, told >= least) for key, least in cuts.items()},
         "accuracy": accuracy_score(gold, told),
         "balanced_accuracy": balanced_accuracy_score(gold, told),
         "macro_f1": by_level.mean(),
@@ -74,9 +76,13 @@ def test_yes_is_full_where_the_gold_is_full_or_none():
     assert values(rows(gold, told))["accuracy"] == pytest.approx(accuracy_score(gold > 0, told), abs=1e-12)
 
 
-def test_yes_and_no_on_three_levels_are_warned_of():
-    outcome = VERDICTS.evaluate(rows(THREE, np.minimum(TOLD, 1)), Resampling(0), {"against": "levels"})
-    assert "protocol_options.verdicts.against=full" in outcome.warnings[0]
+def test_yes_and_no_on_three_levels_have_the_kappas_of_both_cuts_alone():
+    told = np.minimum(TOLD, 1)
+    found = VERDICTS.evaluate(rows(THREE, told), Resampling(0), {"against": "levels"}).estimates
+    assert {key for key, one in found.items() if one.value is not None} == {"kappa_full", "kappa_some"}
+    assert found["kappa_full"].value == pytest.approx(cohen_kappa_score(THREE == 2, told), abs=1e-12)
+    assert found["kappa_some"].value == pytest.approx(cohen_kappa_score(THREE > 0, told), abs=1e-12)
+    assert found["accuracy"].note
 
 
 def test_scores_are_no_verdicts():

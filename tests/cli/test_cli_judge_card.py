@@ -1,0 +1,167 @@
+"""A judge's card at the command line: what words of verdicts are read, what the files hold, and what is shown."""
+
+import re
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.metrics import cohen_kappa_score, recall_score
+
+import metaeval
+from metaeval.errors import UserError
+from metaeval.files import csv_text
+from metaeval.report.judge_card import judge_cards
+from metaeval.report.result import load_result
+
+QUICK = tuple(f"--set={key}" for key in ("interval.resamples=0", "comparison.permutations=0"))
+RNG = np.random.default_rng(12)
+N = 200
+PEOPLE = RNG.random(N) < 0.6
+JUDGE = np.where(RNG.random(N) < 0.8, PEOPLE, ~PEOPLE)
+OTHER = np.where(RNG.random(N) < 0.7, PEOPLE, ~PEOPLE)
+WORDS = [
+    ("pass", "fail"),
+    ("supported", "not supported"),
+    ("Supported", "unsupported"),
+    ("yes", "no"),
+    ("true", "false"),
+    ("True", "False"),
+    ("grounded", "hallucinated"),
+    ("faithful", "unfaithful"),
+    ("correct", "incorrect"),
+    ("PASSED", "FAILED"),
+    (1, 0),
+]
+
+
+@pytest.fixture
+def carded(cli, tmp_path):
+    """Write a table, evaluate it, and return what was printed and the values by judge."""
+
+    def ran(columns, *more):
+        columns = {"id": range(len(next(iter(columns.values())))), **columns}
+        (tmp_path / "mine.csv").write_text(csv_text([list(columns), *zip(*columns.values(), strict=True)]))
+        printed = cli("evaluate", "-d", "ratings", "--data", "mine.csv", "-p", "verdicts", *QUICK, *more).out
+        rows = load_result(tmp_path / "results/latest/verdicts.json").rows
+        return printed, {row.metric: row.values for row in rows if row.kind == "metric"}
+
+    return ran
+
+
+@pytest.mark.parametrize("place", range(len(WORDS)))
+def test_people_and_judges_use_words_of_their_own(place, carded):
+    (yes, no), (yes_too, no_too) = WORDS[place], WORDS[place - 1]
+    columns = {"label": np.where(PEOPLE, yes, no), "my_judge": np.where(JUDGE, yes_too, no_too)}
+    _, found = carded({"doc": np.arange(N) // 5, **columns, "other": np.where(OTHER, yes, no)})
+    for name, said in {"my_judge": JUDGE, "other": OTHER}.items():
+        assert found[name]["kappa"].value == pytest.approx(cohen_kappa_score(PEOPLE, said), abs=1e-12)
+        assert found[name]["tpr"].value == pytest.approx(recall_score(PEOPLE, said), abs=1e-12)
+        assert found[name]["tnr"].value == pytest.approx(recall_score(PEOPLE, said, pos_label=False), abs=1e-12)
+    assert found["my_judge"]["kappa:other"].value == pytest.approx(cohen_kappa_score(JUDGE, OTHER), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "heading", ["human_label", "annotation", "gold", "ground_truth", "gold_label", "Human Verdict"]
+)
+def test_labels_under_the_names_that_people_use(heading, carded):
+    columns = {"verdict": np.where(JUDGE, "pass", "fail"), heading: np.where(PEOPLE, "pass", "fail")}
+    _, found = carded(columns)
+    assert found["verdict"]["kappa"].value == pytest.approx(cohen_kappa_score(PEOPLE, JUDGE), abs=1e-12)
+
+
+def test_yes_and_no_against_three_levels_are_shown_at_both_cuts(carded):
+    level = RNG.integers(0, 3, N)
+    columns = {"label": np.array(["none", "partial", "full"])[level], "judge": np.where(JUDGE, "yes", "no")}
+    printed, found = carded(columns)
+    for cut, least in (("full", 2), ("some", 1)):
+        kappa = cohen_kappa_score(level >= least, JUDGE)
+        assert found["judge"][f"kappa_{cut}"].value == pytest.approx(kappa, abs=1e-12)
+        assert re.sub("^0", "", f"{kappa:.3f}".replace("-0", "-")) in printed
+        _, chosen = carded(columns, "--set", f"protocol_options.verdicts.against={cut}")
+        assert chosen["judge"]["kappa"].value == pytest.approx(kappa, abs=1e-12)
+        assert "kappa_full" not in chosen["judge"]
+    assert found["judge"]["accuracy"].value is None
+
+
+def test_a_column_with_an_unknown_word_is_said(carded, refused, caplog):
+    judge = np.where(JUDGE, "pass", "fail").astype(object)
+    judge[3] = "unsure"
+    odd = np.where(JUDGE, "pass", "meh")
+    columns = {"label": np.where(PEOPLE, 1, 0), "judge": judge, "nice": np.where(JUDGE, "yes", "no")}
+    with pytest.raises(UserError):  # nothing was written
+        carded(columns)
+    assert '"unsure"' in refused("evaluate", "-d", "ratings", "--data", "mine.csv", "-p", "verdicts", *QUICK)
+    printed, found = carded(columns, "--set", "skip_bad_cells=true")
+    kept = np.arange(N) != 3
+    assert found["judge"]["tpr"].value == pytest.approx(recall_score(PEOPLE[kept], JUDGE[kept]), abs=1e-12)
+    assert found["judge"]["tpr"].bounds or found["judge"]["tnr"].bounds
+    assert "judge 1 of 200" in printed
+    few = np.where(np.arange(N) < 20, "yes", np.where(JUDGE, "okay", "meh"))
+    _, found = carded({**columns, "judge": few})
+    assert "judge" not in found
+    assert '"judge" holds "' in caplog.text
+    _, found = carded({**columns, "judge": odd}, "--map", "none=meh")
+    assert found["judge"]["kappa"].value == pytest.approx(cohen_kappa_score(PEOPLE, JUDGE), abs=1e-12)
+
+
+def test_rows_without_a_label_count_in_the_rates(carded, caplog):
+    label = np.where(PEOPLE, "pass", "fail").astype(object)
+    label[120:] = ""
+    columns = {"document": np.arange(N) // 4, "label": label, "judge": np.where(JUDGE, 1, 0)}
+    _, found = carded({**columns, "judge_cost": np.full(N, 0.003)})
+    values = found["judge"]
+    tpr, tnr = recall_score(PEOPLE[:120], JUDGE[:120]), recall_score(PEOPLE[:120], JUDGE[:120], pos_label=False)
+    assert values["says"].value == pytest.approx(JUDGE.mean(), abs=1e-12)
+    assert values["corrected"].value == pytest.approx((JUDGE.mean() + tnr - 1) / (tpr + tnr - 1), abs=1e-12)
+    assert 0 < values["ppi"].value < 1
+    assert values["cost"].value == pytest.approx(3.0)
+    assert list(found) == ["judge"]
+
+
+def test_scores_of_a_file_count_on_rows_without_a_label(carded, cli, tmp_path):
+    label = np.where(PEOPLE, "pass", "fail").astype(object)
+    label[150:] = ""
+    lines = [["id", "score"], *zip(range(N), JUDGE.astype(int), strict=True)]
+    (tmp_path / "apart.csv").write_text(csv_text(lines))
+    _, found = carded({"label": label, "judge": np.where(OTHER, 1, 0)}, "apart.csv")
+    assert found["apart"]["says"].value == pytest.approx(JUDGE.mean(), abs=1e-12)
+
+
+def test_the_gold_of_annotators_is_their_majority(carded):
+    votes = np.where(RNG.random((N, 3)) < 0.8, PEOPLE[:, None], ~PEOPLE[:, None])
+    columns = {f"annotator {place}": np.where(votes[:, place], "pass", "fail") for place in range(3)}
+    _, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")})
+    gold = votes.sum(axis=1) > 1
+    assert found["judge"]["kappa"].value == pytest.approx(cohen_kappa_score(gold, JUDGE), abs=1e-12)
+    assert 0 < found["judge"]["ceiling"].value < 1
+    columns.pop("annotator 2")  # ties have no majority
+    _, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")})
+    agreed = votes[:, 0] == votes[:, 1]
+    kappa = cohen_kappa_score(votes[agreed, 0], JUDGE[agreed])
+    assert found["judge"]["kappa"].value == pytest.approx(kappa, abs=1e-12)
+    assert found["judge"]["ceiling"].value == pytest.approx(cohen_kappa_score(votes[:, 0], votes[:, 1]), abs=1e-12)
+
+
+def test_the_tables_and_the_page_have_the_matrix(carded, tmp_path):
+    printed, _ = carded({"label": np.where(PEOPLE, "pass", "fail"), "a judge": np.where(JUDGE, "pass", "fail")})
+    assert max(map(len, printed.splitlines())) <= 100 or "Next:" in printed
+    result = load_result(tmp_path / "results/latest/verdicts.json")
+    _, matrix = judge_cards(result)
+    counts = [[int(cell.number) for cell in line.cells] for line in matrix.lines]
+    assert counts == [[sum(PEOPLE & JUDGE), sum(PEOPLE & ~JUDGE)], [sum(~PEOPLE & JUDGE), sum(~PEOPLE & ~JUDGE)]]
+    page = (tmp_path / "results/latest/report.html").read_text()
+    share = f"{100 * sum(PEOPLE & JUDGE) / sum(PEOPLE):.1f}%"
+    assert f'class="shaded" style="--share: {share}">{sum(PEOPLE & JUDGE)}<' in page
+
+
+def test_a_metric_is_a_judge_and_python_has_the_card(tmp_path):
+    columns = {
+        "id": [str(n) for n in range(N)],
+        "label": np.where(PEOPLE, "pass", "fail").tolist(),
+        "judge": JUDGE.astype(int).tolist(),
+    }
+    settings = {"protocols": ["verdicts"], "interval": {"resamples": 0}, "results": tmp_path}
+    results = metaeval.evaluate(data=pandas.DataFrame(columns), **settings)
+    (row,) = (row for row in results[0].rows if row.kind == "metric")
+    assert row.values["tpr"].value == pytest.approx(recall_score(PEOPLE, JUDGE), abs=1e-12)
+    assert "TPR" in repr(results)
