@@ -215,7 +215,8 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
     equal:OTHER (the share of equal verdicts), with another judge. Further cell:GOLD:VERDICT, a share of the rows that
     have both, and cost, of 1,000 rows.
     """
-    decided = {name: rows for name, rows in judges.items() if _is_judge(rows.rows(~np.isnan(rows.gold)), options)}
+    labelled = {name: rows.rows(~np.isnan(rows.gold)) for name, rows in judges.items()}
+    decided = {name: rows for name, rows in judges.items() if not _why_undefined(labelled[name], options, cuts=True)}
     n_groups = 1 + max((int(rows.group.max(initial=0)) for rows in decided.values()), default=0)
 
     def known(counts: Floats, measure: Callable[[Floats], Floats], ends: Ends | None, read: Floats) -> list[Estimate]:
@@ -245,7 +246,7 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
                     hits, total = cut[:, row, row].sum(), cut[:, row].sum()
                     found = replace(found, worst=hits / total, best=(hits + lost) / total)
                 cards[name][f"{key}{suffix}"] = found
-            if np.isnan(rows.gold).any():
+            if cut[:, 2, :2].any():
                 cards[name][f"ppi{suffix}"] = _powered(cut, resampling)
         if rows.cost is not None and (paid := ~np.isnan(rows.cost)).any():
             sums = np.stack([np.bincount(rows.group[paid], of, n_groups) for of in (rows.cost[paid], None)], axis=1)
@@ -274,13 +275,6 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
     return cards
 
 
-def _is_judge(rows: Judgements, options: Mapping[str, str]) -> bool:
-    """Return whether the scores are verdicts on the gold, or levels where the gold has two values."""
-    levels = np.unique(rows.gold).size == 2 and np.isin(rows.score[~np.isnan(rows.score)], (0.0, 1.0, 2.0)).all()
-    why = _why_undefined(rows, options)
-    return not why or (bool(levels) and why != NO_SCORES)
-
-
 _NOT_INFORMED = "undefined: TPR + TNR is at most 1 or unknown, so that verdicts tell nothing of the rate"
 _ONE_ANSWER = "undefined: people, or the judge, give but one answer here"
 
@@ -306,15 +300,19 @@ def _mean(values: Floats) -> Floats:
     return np.asarray(values.mean(axis=-1)) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
 
 
-def _why_undefined(rows: Judgements, options: Mapping[str, str]) -> str:
-    """Return why the scores are not verdicts on the gold; "" if they are. Unscored rows do not count."""
+def _why_undefined(rows: Judgements, options: Mapping[str, str], cuts: bool = False) -> str:
+    """Return why the scores are not verdicts on the gold; "" if they are. Unscored rows do not count.
+
+    cuts: levels are verdicts on gold of two values too.
+    """
     gold, score = rows.gold, rows.score[~np.isnan(rows.score)]
     if not score.size:
         return NO_SCORES
     cut = _cut(rows, options)
     if reason := _why_incomparable(cut):
         return reason
-    if cut is not rows and (np.isin(score, (0.0, 1.0)).all() or np.isin(score, (0.0, 2.0)).all()):
+    two = [(0.0, 1.0), (0.0, 2.0), *([(0.0, 1.0, 2.0)] if cuts and np.unique(gold).size == 2 else [])]
+    if any(np.isin(score, some).all() for some in two[0 if cut is not rows else 2 :]):
         return ""
     if rows.levels or options.get("against") in CUTS:
         allowed, words = np.array([0.0, 1.0, 2.0]), "0, 1 or 2"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from metaeval.report import table_notes
 from metaeval.report.ranking_measures import LEVELS, Headline, metrics_of
@@ -51,62 +53,45 @@ def judge_cards(result: Result, most: int = _SHOWN) -> list[Table]:
             if colon and kind != "cell":
                 pairs.setdefault(f"{row.metric} – {other}", {})[kind] = row.values[f"{kind}:{other}"]
     together = [rows[0].model_copy(update={"metric": name, "values": of, "unscored": 0}) for name, of in pairs.items()]
-    powered = any(key.startswith("ppi") for key in rows[0].values)
-    text = [
-        "TPR, TNR: share of people's yes and no that the judge repeats",
-        "yes corrected by TPR and TNR, or by PPI: of rows without a label too, those with one being a sample of them"
-        if powered
-        else "yes corrected by TPR and TNR: people's own where every row has a label, of the rows with a verdict",
-    ]
+    text = ["TPR, TNR: share of people's yes and no that the judge repeats"]
+    if any(key.startswith("ppi") for key in rows[0].values):
+        text.append("yes corrected by them, or by PPI: also of rows without a label, those with one being their sample")
+    else:
+        text.append("yes corrected by them: what people say where every row has a label, of the rows with a verdict")
     for cut, name in _CUTS.items():
         if ceiling := rows[0].values.get(f"ceiling{cut}"):
             value, low, high = (short(f"{end or 0:.3f}") for end in ceiling.ends)
             of = "of an annotator with the majority of the others, or of two with each other"
             text.append(f"human ceiling{name and f' ({name})'}: kappa {value} {low}–{high} {of}")
-    for row in metrics_of(result):
-        if row not in rows:
-            text.append(f"no card of {row.metric}: {row.values['accuracy'].note}")
-    data = result.data
-    where = f"{place_of(data, units(result.unit))}: {sum(data.levels.values()):,}, {data.groups:,} groups"
-    cards = [_measures(result, rows, _RATES, most, data.wording("Judges against human labels"), where, text)]
-    cards += _matrices(result, rows[:most])
-    on = "on the rows with both verdicts, labelled or not"
-    return [*cards, _measures(result, together, _PAIRS, most, "Judges with each other", on, [])] if pairs else cards
+    others = [row for row in metrics_of(result) if row not in rows]
+    text += [f"no card of {row.metric}: {row.values['accuracy'].note}" for row in others]
+    where = f"{place_of(result.data, units(result.unit))}: {sum(result.data.levels.values()):,}"
+    about = {"title": result.data.wording("Judges against human labels"), "subtitle": where}
+    beside = {"title": "Judges with each other", "subtitle": "on the rows with both verdicts, labelled or not"}
+    cards = [_measures(result, rows, _RATES, most, text, about), *_matrices(result, rows[:most])]
+    return [*cards, _measures(result, together, _PAIRS, most, [], beside)] if pairs else cards
 
 
 def _measures(
-    result: Result,
-    rows: Sequence[Row],
-    labels: Mapping[str, str],
-    most: int,
-    title: str,
-    subtitle: str,
-    text: list[str],
+    result: Result, rows: Sequence[Row], labels: Mapping[str, str], most: int, text: list[str], about: Mapping[str, Any]
 ) -> Table:
     """Return a table of the values of these keys, with a group of columns for each way of cutting levels in two."""
-    only = [*labels][1]  # "kappa" is a key of uncut levels too
-    cuts = {cut: name for cut, name in _CUTS.items() if any(f"{only}{cut}" in row.values for row in rows)}
-    columns = {
-        cut: [
-            Column(key=f"{key}{cut}", label=label, digits=2 if key == "cost" else 3)
-            for key, label in labels.items()
-            if any(f"{key}{cut}" in row.values for row in rows) and (cut in cuts or key == "cost")
-        ]
-        for cut in _CUTS
-    }
-    names = {**_CUTS, "": _CUTS.get(f"_{result.settings.get('against')}", "")}
-    every, shown = [column for same in columns.values() for column in same], rows[:most]
-    view = result.model_copy(update={"rows": shown, "columns": every})
+    there = {key for row in rows for key in row.values}
+    cuts = [cut for cut in _CUTS if {f"tpr{cut}", f"equal{cut}"} & there]  # kappa has a value of uncut levels too
+    keys = [(key, cut) for cut in _CUTS for key in labels if f"{key}{cut}" in there and (cut in cuts or key == "cost")]
+    columns = [Column(key=f"{key}{cut}", label=labels[key], digits=2 if key == "cost" else 3) for key, cut in keys]
+    names, shown = {**_CUTS, "": _CUTS.get(f"_{result.settings.get('against')}", "")}, rows[:most]
+    groups = [ColumnGroup(names[cut], number) for cut, number in Counter(cut for _, cut in keys).items()]
+    view = result.model_copy(update={"rows": shown, "columns": columns})
     lines = [("", "metric", row.metric) for row in shown]
-    table = measure_table([Headline(view, column) for column in every], lines, brief=True)
+    table = measure_table([Headline(view, column) for column in columns], lines, brief=True)
     unranked = (TableLine(line.name, tuple(replace(cell, rank="") for cell in line.cells)) for line in table.lines)
-    reasons = table_notes.numbers(value_of(row, column) for row in shown for column in every)
+    reasons = table_notes.numbers(value_of(row, column) for row in shown for column in columns)
     more = f" {len(rows) - most} more: metaeval results export." if len(rows) > most else ""
-    said = Note("", f"{'; '.join([table_notes.interval_text(result.interval), *text])}.{more}")
-    groups = [ColumnGroup(names[cut], len(same)) for cut, same in columns.items() if same]
+    said = Note("", f"{'; '.join([table_notes.interval_text(result.interval, result.data.groups), *text])}.{more}")
     return replace(
         table,
-        **{"key": ("card", title), "title": title, "subtitle": subtitle, "stub": "judge", "legend": ""},
+        **{**about, "key": ("card", about["title"]), "stub": "judge", "legend": ""},
         groups=tuple(groups) if any(group.title for group in groups) else (),
         blocks=(Block("", tuple(unranked)),),
         footnotes=(said, *table_notes.footnotes(table.blocks, [view], reasons, spans=True)),
@@ -121,11 +106,9 @@ def _matrices(result: Result, rows: Sequence[Row]) -> list[Table]:
         shares = {key.partition(":")[2]: found.value or 0.0 for key, found in row.values.items() if key[:5] == "cell:"}
         cells = {tuple(map(float, key.split(":"))): round(part * row.scored) for key, part in shares.items()}
         people, said = ({pair[side] for pair, number in cells.items() if number} for side in (0, 1))
-        words = dict(sorted(((value, scale.get(value, f"{value:g}")) for value in said), reverse=True))
+        words = scale if said <= scale.keys() else {value: f"{value:g}" for value in sorted(said, reverse=True)}
         if said <= {0.0, 1.0} or said <= {0.0, 2.0}:
             words = {max(*said, 1.0): "yes", 0.0: "no"}
-        elif said <= scale.keys():
-            words = scale
         named = scale if people >= scale.keys() else {max(people): "yes", min(people): "no"} if len(people) == 2 else {}
         for label in sorted(people, reverse=True):
             numbers = [cells.get((label, verdict), 0) for verdict in words]
