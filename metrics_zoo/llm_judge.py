@@ -223,9 +223,10 @@ class _LLMJudge(Metric):
     def cost(self, source: str, statement: str) -> float | None:
         """Return what a pair's stored replies cost in USD; None without prices, or without counts of tokens."""
         prices, kept = self.options.prices, self._kept(source, statement) if self.options.prices else []
-        tokens = [(reply.tokens_in, reply.tokens_out) for reply in kept]
-        known = [(given, made) for given, made in tokens if given is not None and made is not None]
-        return sum(prices.cost(*each) for each in known) if prices and known and len(known) == len(kept) else None
+        counted = [reply for reply in kept if reply.tokens_in is not None and reply.tokens_out is not None]
+        if not prices or not kept or len(counted) < len(kept):
+            return None
+        return float(sum(prices.cost(reply.tokens_in or 0, reply.tokens_out or 0) for reply in counted))
 
     def _kept(self, source: str, statement: str) -> list[Reply]:
         if not (_has_words((source, statement)) and replies_path(self.options.replies).is_file()):

@@ -13,7 +13,7 @@ import numpy as np
 
 from metaeval.stats import classification as measures
 from metaeval.stats.agreement import cohen_kappa, majority
-from metaeval.stats.arrays import Floats, Ints, numbered, ratio
+from metaeval.stats.arrays import Floats, Ints, group_totals, numbered, ratio
 from metaeval.stats.influence import COUNTS, SHARES, SIGNED, Ends
 from metaeval.stats.intervals import intervals
 from metaeval.stats.prediction_powered import Sample, share
@@ -96,8 +96,8 @@ def _cut(rows: Judgements, options: Mapping[str, str]) -> Judgements:
     whatever the two are. Unscored rows stay unscored.
     """
     least, score = CUTS.get(options.get("against", "")), rows.score
-    said = score[~np.isnan(score)]
-    binary = bool(np.isin(said, (0.0, 1.0)).all() or np.isin(said, (0.0, 2.0)).all())
+    scored = score[~np.isnan(score)]
+    binary = bool(np.isin(scored, (0.0, 1.0)).all() or np.isin(scored, (0.0, 2.0)).all())
     if least is None:
         values = np.unique(rows.gold)
         if not binary or values.size != 2:
@@ -148,8 +148,8 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
         "kappa_full": kappa_from(CUTS["full"]),
         "kappa_some": kappa_from(CUTS["some"]),
     }
-    told = not _is_yes_no(rows)  # else of all measures only those of the cuts have a value
-    return {key: measures.resampled(counts * (told or key.startswith("kappa_")), of[key]) for key in keys}
+    cuts_alone = _is_yes_no(rows)
+    return {key: measures.resampled(counts * (not cuts_alone or key.startswith("kappa_")), of[key]) for key in keys}
 
 
 def _is_yes_no(rows: Judgements) -> bool:
@@ -163,7 +163,7 @@ def _sides(levels: Floats, least: float) -> Floats:
 
 
 def _crossed(
-    one: Floats, other: Floats, group: Ints, n_groups: int, options: Mapping[str, str]
+    people: Floats, judge: Floats, group: Ints, n_groups: int, options: Mapping[str, str]
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
     """Return the distinct values of two columns, (K,), NaN last, and the numbers of rows by group and both, (G, K, K).
 
@@ -171,19 +171,21 @@ def _crossed(
     and _some, where either has partial beside full support, unless the option `against` chooses; else one, of the
     suffix ""; none for a column of more values that are no levels.
     """
-    levels, codes = np.unique(np.concatenate((one, other)), return_inverse=True)
-    counts = measures.decision_counts(*np.split(codes.astype(np.int64), 2)[::-1], group, n_groups, levels.size)
-    top, against = one[~np.isnan(one)].max(initial=1.0), options.get("against", "")
+    levels, codes = np.unique(np.concatenate((people, judge)), return_inverse=True)
+    gold, verdict = np.split(codes.astype(np.int64), 2)
+    counts = measures.decision_counts(verdict, gold, group, n_groups, levels.size)
+    top, against = people[~np.isnan(people)].max(initial=1.0), options.get("against", "")
 
-    def cuts_of(known: set[float]) -> dict[str, float]:
+    def cuts_of(column: Floats) -> dict[str, float]:
+        known = {*column[~np.isnan(column)].tolist()}
         if {1.0, 2.0} <= known <= _LEVELS:
             return {"": CUTS[against]} if against in CUTS else {"_full": CUTS["full"], "_some": CUTS["some"]}
         return {"": 1.0 if known <= _LEVELS else top} if len(known) < 3 else {}
 
-    first, second = (cuts_of({*column[~np.isnan(column)].tolist()}) for column in (one, other))
-    suffixes = max(first, second, key=len) if first and second else ()
-    sides = {suffix: [_sides(levels, of.get(suffix, of.get("", 0.0))) for of in (first, second)] for suffix in suffixes}
-    return levels, counts, {suffix: people @ counts @ judge.T for suffix, (people, judge) in sides.items()}
+    ways = [cuts_of(people), cuts_of(judge)]
+    suffixes = max(*ways, key=len) if all(ways) else {}
+    sides = {suffix: [_sides(levels, way.get(suffix, way.get("", 0.0))) for way in ways] for suffix in suffixes}
+    return levels, counts, {suffix: down @ counts @ across.T for suffix, (down, across) in sides.items()}
 
 
 def _corrected(counts: Floats) -> Floats:
@@ -225,50 +227,50 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
 
     cards: dict[str, dict[str, Estimate]] = defaultdict(dict)
     crossed = {name: _crossed(rows.gold, rows.score, rows.group, n_groups, options) for name, rows in decided.items()}
-    suffixes = max((cuts for _, _, cuts in crossed.values()), key=len, default=())
+    suffixes: Collection[str] = max((cuts for _, _, cuts in crossed.values()), key=len, default={})
     for name, (levels, counts, cuts) in crossed.items():
-        rows = decided[name]
-        here = ~np.isnan(levels)
+        here, cost = ~np.isnan(levels), decided[name].cost
         cells = counts[:, here][:, :, here]
         shares = known(cells, lambda of: (of / of.sum((-2, -1), keepdims=True)).reshape(len(of), -1).T, SHARES, cells)
-        named = (f"cell:{one:g}:{other:g}" for one, other in product(levels[here], repeat=2))
+        named = (f"cell:{gold:g}:{verdict:g}" for gold, verdict in product(levels[here], repeat=2))
         cards[name] |= dict(zip(named, shares, strict=True))
         for suffix in suffixes if cuts else ():
-            cut = cuts.get(suffix, cuts.get(""))
+            cut = cuts[suffix if suffix in cuts else ""]
             for key, (measure, ends, down, across) in _RATES.items():
-                (found,) = known(cut, measure, ends, cut[:, down, across])
-                if found.value is None:
-                    found = replace(found, note=_NOT_INFORMED if key == "corrected" else _ONE_ANSWER)
+                (rate,) = known(cut, measure, ends, cut[:, down, across])
+                if rate.value is None:
+                    rate = replace(rate, note=_NOT_INFORMED if key == "corrected" else _ONE_ANSWER)
                 elif ends is None:
-                    value, low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in found.ends)
-                    found = replace(found, value=value, low=low, high=high)
+                    value, low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in rate.ends)
+                    rate = replace(rate, value=value, low=low, high=high)
                 elif key in ("tpr", "tnr") and (lost := cut[:, row := int(key == "tpr"), 2].sum()):
                     hits, total = cut[:, row, row].sum(), cut[:, row].sum()
-                    found = replace(found, worst=hits / total, best=(hits + lost) / total)
-                cards[name][f"{key}{suffix}"] = found
+                    rate = replace(rate, worst=hits / total, best=(hits + lost) / total)
+                cards[name][f"{key}{suffix}"] = rate
             if cut[:, 2, :2].any():
                 cards[name][f"ppi{suffix}"] = _powered(cut, resampling)
-        if rows.cost is not None and (paid := ~np.isnan(rows.cost)).any():
-            sums = np.stack([np.bincount(rows.group[paid], of, n_groups) for of in (rows.cost[paid], None)], axis=1)
+        if cost is not None and (paid := ~np.isnan(cost)).any():
+            group = decided[name].group[paid]
+            sums = np.stack([group_totals(each, group, n_groups) for each in (cost[paid], np.ones(group.size))], axis=1)
             per_row = known(sums[:, None], lambda of: 1000 * ratio(of[..., 0, 0], of[..., 0, 1]), COUNTS, sums[:, 1])
             cards[name]["cost"] = per_row[0]
     for name, other in combinations(decided, 2):
-        rows, two = decided[name], decided[other]
-        cuts = _crossed(rows.score, two.score, rows.group, n_groups, options)[2]
+        rows = decided[name]
+        cuts = _crossed(rows.score, decided[other].score, rows.group, n_groups, options)[2]
         for suffix in suffixes if cuts else ():
-            cut = cuts.get(suffix, cuts.get(""))[:, :2, :2]
+            cut = cuts[suffix if suffix in cuts else ""][:, :2, :2]
             for key, measure, ends in (("kappa", cohen_kappa, SIGNED), ("equal", measures.share_equal, SHARES)):
                 (cards[name][f"{key}{suffix}:{other}"],) = known(cut, measure, ends, cut)
-    rows = next(iter(decided.values()), None)
-    if rows and rows.votes is not None and len(names := sorted({name for votes in rows.votes for name in votes})) > 1:
+    rows = next(iter(decided.values()), replace(next(iter(judges.values())), votes=None))
+    if rows.votes is not None and len(names := sorted({name for votes in rows.votes for name in votes})) > 1:
         votes = [
-            (row, vote, majority(of for name, of in votes.items() if name != who))
+            (row, vote, majority(theirs for name, theirs in votes.items() if name != who))
             for row, votes in enumerate(rows.votes)
             for who, vote in votes.items()
             if len(names) > 2 or who == names[0]
         ]
-        at, one, others = (np.array(column, dtype=np.float64) for column in zip(*votes, strict=True))
-        for suffix, cut in _crossed(one, others, rows.group[at.astype(np.int64)], n_groups, options)[2].items():
+        place, vote, others = (np.array(column, dtype=np.float64) for column in zip(*votes, strict=True))
+        for suffix, cut in _crossed(vote, others, rows.group[place.astype(np.int64)], n_groups, options)[2].items():
             (ceiling,) = known(cut, _RATES["kappa"][0], SIGNED, cut[:, :2, :2])
             for name in decided:
                 cards[name][f"ceiling{suffix}"] = ceiling
@@ -292,8 +294,8 @@ def _powered(counts: Floats, resampling: Resampling) -> Estimate:
     part = np.full(labelled.size, labelled.size / gold.size)
     sample = Sample(labelled, part, labelled, np.zeros_like(labelled))
     scores = verdict.astype(np.float64)
-    found = share(gold[labelled].astype(np.float64), scores, sample, group, "process", resampling.level)
-    return Estimate(found.value, *((found.low, found.high) if resampling.n else ()))
+    rate = share(gold[labelled].astype(np.float64), scores, sample, group, "process", resampling.level)
+    return Estimate(rate.value, *((rate.low, rate.high) if resampling.n else ()))
 
 
 def _mean(values: Floats) -> Floats:

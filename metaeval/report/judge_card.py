@@ -88,13 +88,13 @@ def _measures(
     unranked = (TableLine(line.name, tuple(replace(cell, rank="") for cell in line.cells)) for line in table.lines)
     reasons = table_notes.numbers(value_of(row, column) for row in shown for column in columns)
     more = f" {len(rows) - most} more: metaeval results export." if len(rows) > most else ""
-    said = Note("", f"{'; '.join([table_notes.interval_text(result.interval, result.data.groups), *text])}.{more}")
+    legend = Note("", f"{'; '.join([table_notes.interval_text(result.interval, result.data.groups), *text])}.{more}")
     return replace(
         table,
         **{**about, "key": ("card", about["title"]), "stub": "judge", "legend": ""},
         groups=tuple(groups) if any(group.title for group in groups) else (),
         blocks=(Block("", tuple(unranked)),),
-        footnotes=(said, *table_notes.footnotes(table.blocks, [view], reasons, spans=True)),
+        footnotes=(legend, *table_notes.footnotes(table.blocks, [view], reasons, spans=True)),
     ).noting(result.data.demo)
 
 
@@ -103,19 +103,24 @@ def _matrices(result: Result, rows: Sequence[Row]) -> list[Table]:
     scale = dict(zip((2.0, 1.0, 0.0), LEVELS, strict=True))
     lines = []
     for row in rows:
-        shares = {key.partition(":")[2]: found.value or 0.0 for key, found in row.values.items() if key[:5] == "cell:"}
+        shares = {key.partition(":")[2]: part.value or 0.0 for key, part in row.values.items() if key[:5] == "cell:"}
         cells = {tuple(map(float, key.split(":"))): round(part * row.scored) for key, part in shares.items()}
-        people, said = ({pair[side] for pair, number in cells.items() if number} for side in (0, 1))
-        words = scale if said <= scale.keys() else {value: f"{value:g}" for value in sorted(said, reverse=True)}
-        if said <= {0.0, 1.0} or said <= {0.0, 2.0}:
-            words = {max(*said, 1.0): "yes", 0.0: "no"}
+        people, judge = ({pair[side] for pair, number in cells.items() if number} for side in (0, 1))
+        words = scale if judge <= scale.keys() else {value: f"{value:g}" for value in sorted(judge, reverse=True)}
+        if judge <= {0.0, 1.0} or judge <= {0.0, 2.0}:
+            words = {max(*judge, 1.0): "yes", 0.0: "no"}
         named = scale if people >= scale.keys() else {max(people): "yes", min(people): "no"} if len(people) == 2 else {}
         for label in sorted(people, reverse=True):
             numbers = [cells.get((label, verdict), 0) for verdict in words]
             printed = [Cell(f"{number:,}", asides=(share(number, sum(numbers)),)) for number in numbers]
             lines.append((tuple(words.values()), (row.metric, f"people {named.get(label, f'{label:g}')}", printed)))
-    about = {"title": "Confusion matrices", "subtitle": "numbers of rows, and their share of those with the label"}
+    table = Table(
+        title="Confusion matrices",
+        subtitle="numbers of rows, and their share of those with the label",
+        stub="judge says",
+        name=MATRIX,
+    )
     return [
-        Table(key=(MATRIX, *words), headings=words, blocks=blocks_of(same), stub="judge says", name=MATRIX, **about)
+        replace(table, key=(MATRIX, *words), headings=words, blocks=blocks_of(same))
         for words, same in grouped(lines).items()
     ]

@@ -165,7 +165,7 @@ def evaluate(
     keys = protocol.shown(unscored, options)
     shown = [measure for measure in protocol.measures if measure.key in keys]
     metrics = [column for column in columns if column.kind == "metric" and (tested is None or column.name in tested)]
-    if protocol.card:
+    if protocol.card and metrics:
         judges = {column.name: frame.with_unlabelled(column.score, column.unrated, column.cost) for column in metrics}
         cards = protocol.card(judges, resampling, options)
         more = [{"values": {**cards.get(row.metric, {}), **row.values}} for row in table_rows]

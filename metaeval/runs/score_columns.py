@@ -235,7 +235,7 @@ def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, 
     column = column_of(name, scores.rows, fields, ledger_of(scores.read))
     if type(metric).cost is not Metric.cost:
         paid = [[metric.cost(*job.texts[number]) for number in row.members] for row in job.rows]
-        column = replace(column, cost=np.array([np.nan if None in each else sum(each) for each in paid]))
+        column = replace(column, cost=np.array([np.array(each, dtype=np.float64).sum() for each in paid]))
     return replace(column, warnings=(FITTED.format(job.name, job.split),)) if is_fitted_on(metric, job) else column
 
 

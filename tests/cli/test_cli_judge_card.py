@@ -99,7 +99,7 @@ def test_a_column_with_an_unknown_word_is_said(carded, refused, caplog):
     few = np.where(np.arange(N) < 20, "yes", np.where(JUDGE, "okay", "meh"))
     _, found = carded({**columns, "judge": few})
     assert "judge" not in found
-    assert '"judge" holds "' in caplog.text
+    assert '"meh"' in caplog.text or '"okay"' in caplog.text
     _, found = carded({**columns, "judge": odd}, "--map", "none=meh")
     assert found["judge"]["kappa"].value == pytest.approx(cohen_kappa_score(PEOPLE, JUDGE), abs=1e-12)
 

@@ -250,21 +250,24 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
         )
     ]
     fields = [heading for heading in table.headings if heading not in {*taken, *scores}]
-    costs, names = {}, [*map(_name, scores)]
+    costs: dict[str, Numbers] = {}
+    metrics = [*map(_name, scores)]
     for heading in (heading for heading in prices if heading not in rest):
-        of = heading[:-4].rstrip("_ ") or (names[0] if len(names) == 1 else "")
-        costs |= {of: table.plain(heading)} if of in names else {}
-        if of not in names:
+        metric = heading[:-4].rstrip("_ ") or (metrics[0] if len(metrics) == 1 else "")
+        if metric in metrics:
+            costs[metric] = table.plain(heading)
+        else:
             _log.warning(
-                "%s: %s is no cost of a column of verdicts: name it VERDICTS_cost.", table.name, shown(heading)
+                "%s: %s is read as a field: the cost of a column NAME is named NAME_cost.", table.name, heading
             )
-    for heading in set(rest).intersection(fields):
-        others = columns[heading][1]
-        known = np.array([plain_word(cell) in verdicts for cell in others.tolist()], dtype=np.bool_)
-        if known.any() and others.size <= _FEW:
-            odd = next(shown(str(cell), 40) for cell in others[~known].tolist() if not is_missing(cell))
-            cure = f"{NAME_WORDS[3:]}, or leave such cells out: --set dataset_options.metrics=... skip_bad_cells=true"
-            _log.warning("%s: %s holds %s, and is no column of verdicts: %s.", table.name, shown(heading), odd, cure)
+    for heading in (heading for heading in rest if heading in fields and heading not in PAIR_FIELDS):
+        filled = [cell for cell in columns[heading][1].tolist() if not is_missing(cell)]
+        unknown = [shown(str(cell), 40) for cell in filled if plain_word(cell) not in verdicts]
+        if len(unknown) < len(filled) <= _FEW and unknown:
+            cure = f"{NAME_WORDS[3:]}, or leave it out: --set dataset_options.metrics=NAMES --set skip_bad_cells=true"
+            _log.warning(
+                "%s: %s has verdicts and %s, and is read as a field: %s.", table.name, shown(heading), unknown[0], cure
+            )
     guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
     if (likely := [shown(heading) for heading in scores if not heading.startswith("scores:")]) and not named_scores:
         guessed.append(f"scores from {', '.join(likely)} (others: --set dataset_options.metrics=NAMES)")
