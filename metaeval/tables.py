@@ -13,6 +13,7 @@ import logging
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations, islice, zip_longest
@@ -27,6 +28,7 @@ from metaeval.cells import (
     Cells,
     Indices,
     Numbers,
+    cell_list,
     cells_of,
     distinct,
     is_blank,
@@ -45,8 +47,8 @@ from metaeval.csv_encodings import decoded
 from metaeval.display_text import count
 from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.files import MOST_BYTES
-from metaeval.headings import READING, Headings
-from metaeval.parsing import json_objects, parquet_library, parquet_parts
+from metaeval.headings import PAIRS, READING, TEXTS, Headings
+from metaeval.parsing import MalformedError, json_objects, parquet_library, parquet_parts
 from metaeval.sheets import sheet_lines
 
 if TYPE_CHECKING:
@@ -456,6 +458,32 @@ def _from_lines(
 def name_column(role: str) -> str:
     """Return advice on how to name the column for a role, on the command line and in Python, as a clause."""
     return f"add --map {role}=COLUMN (in Python: columns={{{role!r}: COLUMN}})"
+
+
+def pairs_in(table: UserTable, chosen: Mapping[str, str]) -> tuple[list[tuple[str, str]], dict[str, str]]:
+    """Return the (source, statement) texts in each row of a table of pairs, and the headings by role.
+
+    chosen: headings as the user maps them. Raises `UserError` for a missing column, and a cell that holds no text.
+    """
+    columns = table.find(PAIRS, chosen, TEXTS)
+    named = {*chosen.values(), *TEXTS}
+    if guessed := [f"{role} from {shown(columns[role])}" for role in TEXTS if columns[role] not in named]:
+        _log.warning("%s is scored so: %s.", table.name, ", ".join(guessed))
+    pairs = [(_paragraphs(row, columns["source"]), _paragraphs(row, columns["statement"])) for row in table.rows]
+    warn_of_swap(table.name, columns, [(len(source), len(statement)) for source, statement in pairs])
+    return pairs, columns
+
+
+def _paragraphs(row: Row, heading: str) -> str:
+    """Return the text in a cell, of a list of texts (also as JSON) its paragraphs; `UserError` for anything else."""
+    cell = row.value(heading)
+    with suppress(MalformedError):
+        listed = cell_list(cell)
+        cell = "\n\n".join(listed) if listed and all(isinstance(text, str) for text in listed) else cell
+    text = text_of(cell) if isinstance(cell, str) else ""
+    if not text:
+        raise row.wrong(heading, f"is {'blank' if cell in (None, '') else shown(cell)}; it must be a text")
+    return text
 
 
 def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[int, int]]) -> None:

@@ -13,7 +13,7 @@ from metaeval.config import load_run
 from metaeval.files import atomic_write, csv_text, write_text
 from metaeval.report.result import Result, load_result
 from metaeval.runs.prepared_run import prepare
-from metaeval.runs.run import EvaluatedRun, evaluate_columns, run_scores
+from metaeval.runs.run import EvaluatedRun, evaluate_columns, run
 from metaeval.runs.score_columns import column_of, named_metrics, scored_columns
 from metaeval.scoring.contract import PairScore, Status
 
@@ -44,7 +44,7 @@ def made(name: str, data: Path | None, results: Path, metrics: Sequence[str] = M
     """A set, scored and evaluated now; scores are kept in the store of `results`."""
     settings = {**SETS[name], "data": data, "results": results}
     if name in PUBLISHED:
-        return run_scores(load_run(None, {**settings, "protocols": ["correlation"], "metrics": ()}))
+        return run(load_run(None, {**settings, "protocols": ["correlation"], "metrics": ()}), published=True)
     config = load_run(None, {**settings, "metrics": [metric for metric in metrics if metric not in FROZEN]})
     job = prepare(config)
     columns = scored_columns(job, named_metrics(config))

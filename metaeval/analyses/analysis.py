@@ -27,6 +27,7 @@ from metaeval.setting_types import MetricNames
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from metaeval.corpus.ratings import Ratings
     from metaeval.report.result import Data
     from metaeval.report.table import Table
     from metaeval.runs.loaded_metrics import MetricProgress
@@ -121,6 +122,27 @@ def _text_of_name(value: Any) -> Any:
 
 FileOrName = Annotated[str, BeforeValidator(_text_of_name)]
 """A file, or a job by its name or hash (an int too); in Python also an analysis's tables, whose job is then written."""
+
+
+class RatedOptions(groups.DataSettings, AnalysisOptions):
+    """Options of an analysis whose data may be a table of ratings, in Python also a data frame."""
+
+    data: Annotated[FileOrObject, Flag("PATH")] = None
+    """Folder that holds the published files, or your file (in Python also a data frame of ratings)."""
+
+    def run(self, **fixed: Any) -> RunConfig:
+        """Return the run that the options describe; raises `UserError` for a data frame beside a data set."""
+        if not isinstance(self.data, Path | None):
+            if (named := fixed.get("dataset", getattr(self, "dataset", ""))) not in ("mini", "ratings"):
+                raise UserError(f"The data frame is the data set that is evaluated: leave dataset={named!r} out.")
+            fixed |= {"dataset": "ratings", "data": None}
+        return super().run(**fixed)
+
+    def ratings(self, run: RunConfig) -> Ratings | None:
+        """Return the ratings of a data frame given as `data`; else None."""
+        from metaeval.runs.prepared_run import ratings_in
+
+        return None if isinstance(self.data, Path | None) else ratings_in(self.data, run)
 
 
 def own_fields(options: type[DeclaredOptions]) -> list[str]:

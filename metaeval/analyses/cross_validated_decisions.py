@@ -10,13 +10,14 @@ from typing import cast
 
 import numpy as np
 
+from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.files import safe_name
 from metaeval.report.result import Result
 from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain
 from metaeval.runs.evaluation import ProtocolSetup, evaluate, find_protocols
-from metaeval.runs.prepared_run import Frame, RatedSet
+from metaeval.runs.prepared_run import Frame, Job, RatedSet
 from metaeval.runs.score_columns import AlignedColumn, with_controls
 from metaeval.runs.score_panel import Panel, judged, make_sheet
 from metaeval.stats.arrays import Floats, Ints
@@ -50,19 +51,19 @@ class MetricDecisions:
     calibrations: Mapping[str, Calibration]
 
 
-def prepare_decisions(panel: Panel) -> tuple[Frame, ProtocolSetup]:
+def prepare_decisions(config: RunConfig, source: Job | RatedSet) -> tuple[Frame, ProtocolSetup]:
     """Return the rows on which levels are decided, and the decision protocol with the run's options.
 
-    Raises `UserError` for ratings, and for data of fewer than two levels.
+    Raises `UserError` for ratings that are no levels, and for data of fewer than two levels.
     """
-    ((protocol, options),) = find_protocols(panel.config)
-    if isinstance(panel.source, RatedSet):
+    ((protocol, options),) = find_protocols(config)
+    frame = source.frame(protocol)
+    if not (frame.levels and np.isin(frame.gold, (0, 1, 2)).all()):
         raise UserError(
-            f"Decisions need the levels full, partial and none, and {panel.source.name} holds ratings: "
-            "choose a data set with levels (see 'metaeval data list'), or evaluate scores that are "
-            "verdicts already with 'metaeval evaluate -p verdicts'."
+            f"Decisions need the levels full, partial and none, and {frame.name} holds ratings: choose a data set with "
+            "levels (see 'metaeval data list'), or evaluate scores that are verdicts already with 'metaeval evaluate "
+            "-p verdicts'."
         )
-    frame = panel.source.frame(protocol)
     present = levels_of(frame)
     if present.size < 2:
         raise UserError(
@@ -79,9 +80,7 @@ def levels_of(frame: Frame) -> Ints:
 
 def decision_table(panel: Panel, frame: Frame, protocol_setup: ProtocolSetup) -> Result:
     """Evaluate the panel's metrics, and the run's controls, under the decision protocol."""
-    columns = list(panel.columns)
-    if panel.config.controls and not isinstance(panel.source, RatedSet):
-        columns = with_controls(panel.source, columns)
+    columns = with_controls(panel.source, panel.columns) if panel.config.controls else panel.columns
     protocol, options = protocol_setup
     return evaluate(frame, columns, protocol, options, panel.config)
 

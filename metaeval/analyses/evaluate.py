@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from metaeval import config as groups
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, FileOrObject, Progress, TableSettings
+from metaeval.analyses.analysis import Analysis, Done, Progress, RatedOptions, TableSettings
 from metaeval.analyses.run import evaluated
-from metaeval.config import RunConfig
 from metaeval.declared import Flag
 from metaeval.errors import UserError
-
-if TYPE_CHECKING:
-    from metaeval.corpus.ratings import Ratings
 
 
 class EvaluateOptions(
@@ -23,10 +19,9 @@ class EvaluateOptions(
     groups.ProtocolSettings,
     groups.ControlSettings,
     groups.PairSettings,
-    groups.DataSettings,
     TableSettings,
     groups.DatasetSettings,
-    AnalysisOptions,
+    RatedOptions,
 ):
     """Options of `evaluate`."""
 
@@ -36,15 +31,15 @@ class EvaluateOptions(
     """Score files (.parquet, .jsonl, .csv, .tsv, .xlsx)."""
     by: Annotated[str, Flag("PART")] = ""
     """A table by part instead: system, length, position, or a field of ratings."""
-    data: Annotated[FileOrObject, Flag("PATH")] = None
-    """Folder that holds the published files, or your file (in Python also a data frame of ratings)."""
 
 
 def _run(options: EvaluateOptions, progress: Progress) -> Done:
     from metaeval.runs.prepared_run import kind_of_data
-    from metaeval.runs.run import run_scores
+    from metaeval.runs.run import run as evaluate
+    from metaeval.runs.score_columns import FILE_PREFIX
 
-    run, ratings = _scores(options)
+    run = options.run(metrics=tuple(f"{FILE_PREFIX}{file}" for file in options.files))
+    ratings = options.ratings(run)
     if not run.metrics and ratings is None and kind_of_data(run) == "corpus":
         table = f" Ratings and scores in one table: -d ratings --data {run.data}." if run.data else ""
         raise UserError(f"No score file is given, and {run.dataset} has no published scores: give a score file.{table}")
@@ -55,21 +50,7 @@ def _run(options: EvaluateOptions, progress: Progress) -> Done:
         check_division(options.by, run)
         panel = load_panel(run, bool(run.metrics), least=1, ratings=ratings)
         return Done(config=run, panels=[panel], sheets=by_part(panel, options.by))
-    return evaluated(options, run, run_scores(run, progress, ratings), "evaluate")
-
-
-def _scores(options: EvaluateOptions) -> tuple[RunConfig, Ratings | None]:
-    """Return the run that evaluates the score files, and the ratings of a data frame given as `data` (else None)."""
-    from metaeval.runs.prepared_run import ratings_in
-    from metaeval.runs.score_columns import FILE_PREFIX
-
-    files = tuple(f"{FILE_PREFIX}{file}" for file in options.files)
-    if options.data is None or isinstance(options.data, Path):
-        return options.run(metrics=files), None
-    if options.dataset not in ("mini", "ratings"):
-        raise UserError(f"The data frame is the data set that is evaluated: leave dataset={options.dataset!r} out.")
-    run = options.run(metrics=files, dataset="ratings", data=None)
-    return run, ratings_in(options.data, run)
+    return evaluated(options, run, evaluate(run, progress, ratings, published=True), "evaluate")
 
 
 EVALUATE = Analysis(

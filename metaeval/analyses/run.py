@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator, InstanceOf
 
 from metaeval import registry
-from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Parts, Progress, ScoredOptions
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Parts, Progress, RatedOptions, ScoredOptions
 from metaeval.config import BatchSettings, LayoutSettings, ProtocolSettings, RunConfig
 from metaeval.config_files import read_entries
 from metaeval.corpus.model import Corpus
@@ -23,6 +23,7 @@ from metaeval.files import safe_name
 from metaeval.setting_types import Names
 
 if TYPE_CHECKING:
+    from metaeval.corpus.ratings import Ratings
     from metaeval.report.ranking_measures import Declarations
     from metaeval.runs.dry_run import Planned
     from metaeval.runs.run import EvaluatedRun
@@ -46,7 +47,7 @@ def _entries(listed: Any) -> Any:
         return read_entries(listed)
 
 
-class RunOptions(LayoutSettings, ProtocolSettings, JobOptions):
+class RunOptions(RatedOptions, LayoutSettings, ProtocolSettings, JobOptions):
     """Options of `run`."""
 
     corpus: InstanceOf[Corpus] | None = None
@@ -71,10 +72,12 @@ class RunOptions(LayoutSettings, ProtocolSettings, JobOptions):
         return super().run(**{"dataset": ",".join(self.dataset), **fixed})
 
 
-def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done | None]:
+def job_of(
+    options: JobOptions, data: Corpus | Ratings | None = None, tables: bool = False
+) -> tuple[RunConfig, Done | None]:
     """Return the run that options describe, and the output if only a batch of requests or an estimate is wanted.
 
-    Else the output is None. tables: whether the data may be a table of pairs, which is scored but not evaluated.
+    Else the output is None. data: replaces the run's data set. tables: whether a table of pairs is scored alone.
     """
     from metaeval.report.notebook import NotebookText
     from metaeval.report.table import Table
@@ -87,11 +90,11 @@ def job_of(options: JobOptions, tables: bool = False) -> tuple[RunConfig, Done |
         forget_hashes()
     run = able_defaults(options.run())
     if options.requests is not None:
-        sentence = requests_of(run, options.requests, tables)
+        sentence = requests_of(run, options.requests, data, tables)
         return run, Done(config=run, shown=(), verdict=[sentence], value=NotebookText(sentence))
     if not options.dry_run:
         return run, None
-    parts = list(plan(run, tables))
+    parts = list(plan(run, data, tables))
     lines = [line for part in parts for line in _plan_lines(part, run)]
     rows = Table(records=[{**asdict(part), "state": str(part.state)} for part in parts])
     lines.append("Nothing was scored, fetched or paid for.")
@@ -118,11 +121,12 @@ def _run(options: RunOptions, progress: Progress) -> Done | Parts:
         from metaeval.analyses.suite_outputs import run_parts
 
         return run_parts(options, progress)
-    config, instead = job_of(options)
+    data = options.corpus or options.ratings(options.run())
+    config, instead = job_of(options, data)
     try:
-        return instead or evaluated(options, config, run(config, progress, options.corpus), "run")
+        return instead or evaluated(options, config, run(config, progress, data), "run")
     except NoModelError as error:
-        for line in _without(options, error) if options.corpus is None else ():
+        for line in _without(options, error) if data is None else ():
             error.add_note(line)
         raise
 
@@ -140,10 +144,13 @@ def _without(options: RunOptions, error: NoModelError) -> list[str]:
     model = ["-m", f"{base}:{error.folder}"]
     if base not in registry.names("metric"):  # a variant has its name from a file
         model = ["-m", name, "-s", f"metric_options.{name}.model={error.folder}"]
+    table, pairs = (
+        ("pairs.jsonl", typed("pairs", "pairs.jsonl")) if options.dataset != ("ratings",) else (options.data, "")
+    )
     return [
         f"  with its files in a folder:    {typed('run', *model)}",
-        f"  with scores made elsewhere:    {typed('pairs', 'pairs.jsonl')}",
-        f"    on a machine with a GPU:     metaeval score -m {name} -d ratings --data pairs.jsonl -o .",
+        f"  with scores made elsewhere:    {pairs}",
+        f"    on a machine with a GPU:     metaeval score -m {name} -d ratings --data {table} -o .",
         f"    then here:                   {typed('evaluate', safe_name(name.replace(':', '.')) + '.jsonl')}",
         f"  with a metric without a model: {typed('run', '-m', 'support-mini')}",
     ]

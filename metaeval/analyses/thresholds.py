@@ -35,9 +35,11 @@ def _run(options: ThresholdsOptions, progress: Progress) -> Done:
 def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
     """Learn the threshold of each metric's verdicts from all scored rows, and evaluate it by cross-validation."""
     from metaeval.analyses.verdict_thresholds import calibrate, calibration_sheet
+    from metaeval.runs.prepared_run import kind_of_data
 
     target, objective, folds = options.target, options.objective, options.folds
-    run = options.run(**({} if "unit" in options.model_fields_set else {"unit": "citation"}))
+    cited = kind_of_data(options.run()) == "corpus" and "unit" not in options.model_fields_set
+    run = options.run(**({"unit": "citation"} if cited else {}))
     panel, thresholds = calibrate(run, target, objective, folds, progress)
     names = " ".join(f"--nli {registry.retyped(threshold.metric, run.metric_options)}" for threshold in thresholds)
     return Done(
@@ -63,8 +65,8 @@ def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
     from metaeval.runs.score_panel import load_panel
 
     run = options.run(protocols=("decision",))
-    panel = load_panel(run, options.names_metrics, 1, progress)
-    frame, protocol = prepare_decisions(panel)
+    panel = load_panel(run, options.names_metrics, 1, progress, check=prepare_decisions)
+    frame, protocol = prepare_decisions(run, panel.source)
     settings = protocol[1]
     decisions = [cross_validated_decisions(frame, column, settings) for column in panel.columns]
     result = decision_table(panel, frame, protocol)

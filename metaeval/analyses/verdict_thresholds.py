@@ -10,15 +10,15 @@ from typing import cast, get_args
 
 import numpy as np
 
+from metaeval.analyses.cross_validated_decisions import prepare_decisions
 from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow
-from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.runs.prepared_run import Frame, kind_of_data
-from metaeval.runs.score_columns import AlignedColumn, named_metrics
-from metaeval.runs.score_panel import Panel, judged, load_panel, make_sheet
+from metaeval.runs.prepared_run import Frame
+from metaeval.runs.score_columns import AlignedColumn, load_run_data, scored_columns
+from metaeval.runs.score_panel import Panel, judged, make_sheet
 from metaeval.runs.verdict_cutoffs import SHEET, find_cutoff, identity_of, judge_of, refuse_files
 from metaeval.scoring.contract import Metric
 from metaeval.stats.agreement import cohen_kappa
@@ -89,26 +89,16 @@ def calibrate(
         raise unknown("objective", objective, get_args(Objective))
     if folds < 2:
         raise UserError(f"folds is {folds}; allowed: 2 or more, up to the number of groups.")
-    if kind_of_data(config) == "ratings":
-        raise UserError(
-            f"Thresholds are learnt from levels of support, and {config.dataset} holds ratings: choose a "
-            "data set with levels (see 'metaeval data list')."
-        )
     refuse_files(config.metrics)
-    loaded = named_metrics(config.model_copy(update={"protocols": ("decision",)}))
+    config = config.model_copy(update={"protocols": ("decision",)})
+    loaded, source = load_run_data(config)
     metrics = {name: judge_of(name, loaded) for name in dict.fromkeys(config.metrics)}
-    panel = load_panel(loaded.config, True, 1, progress, metrics=loaded)
-    frame = decision_frame(panel)
+    frame, protocol = prepare_decisions(config, source)
+    panel = Panel(config, source, scored_columns(source, loaded, progress), [protocol])
     how, level = cast(Objective, objective), _LEVELS[target]
     return panel, [
         _threshold_of(panel, frame, column, metrics[column.name], level, how, folds) for column in panel.columns
     ]
-
-
-def decision_frame(panel: Panel) -> Frame:
-    """Return the rows that thresholds are learnt on: those of the decision protocol."""
-    ((protocol, _),) = find_protocols(panel.config)
-    return panel.source.frame(protocol)
 
 
 def _threshold_of(
@@ -164,7 +154,7 @@ def calibration_sheet(
     panel: Panel, thresholds: Sequence[MetricThreshold], target: str, objective: str, folds: int
 ) -> Table:
     """Return the table of learnt thresholds with their out-of-fold measures, and of declared thresholds."""
-    frame = decision_frame(panel)
+    frame = panel.source.frame(panel.protocols[0][0])
     records: list[Record] = []
     learnt: list[TableRow] = []
     declared: list[TableRow] = []

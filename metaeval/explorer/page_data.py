@@ -26,7 +26,6 @@ from metaeval.errors import UserError, unknown
 from metaeval.explorer import Numbering, explorer_page, sampled_ids
 from metaeval.explorer.job_folders import folders_of, report_below, run_entry
 from metaeval.explorer.shown_answers import is_citation_job, show_answers
-from metaeval.headings import TEXTS
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table
@@ -42,7 +41,6 @@ from metaeval.runs.verdict_cutoffs import find_cutoff
 from metaeval.scoring.block_plan import longest_first
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import context_of, settled_metric
-from metaeval.tables import table_of
 
 
 def evidence_reader(job: Job) -> Callable[[Pair], list[PlacedEvidence]]:
@@ -143,13 +141,13 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
 
     The rated text takes the place of the statement, and the group that of the document.
     """
-    headings = list(dict.fromkeys(name for row in rows for name in row.fields))
-    mapped = {role: name for role, name in rated.config.columns.items() if role in TEXTS and name in headings}
-    roles = table_of(rated.name, [dict.fromkeys(headings)]).find(TEXTS, mapped) if headings else {}
+    roles = rated.text_headings
     texts, statements, groups, systems, pools = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
     shown_rows: list[dict[str, Any]] = []
     for row in rows:
-        source = row.fields.get(roles.get("source", ""), "") or (row.group if len(row.group.split()) > _WORDS else "")
+        source = row.fields.get(roles.get("source", ""), "") or row.group
+        if source == row.group and len(source.split()) <= _WORDS:  # the name of a document
+            source = ""
         statement = row.text or row.fields.get(roles.get("statement", ""), "")
         others = {name: text for name, text in row.fields.items() if text not in ("", source, statement)}
         votes = {name: f"{vote:g}" for name, vote in row.votes.items()}

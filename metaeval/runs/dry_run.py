@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metaeval.config import RunConfig
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 from metaeval.llm.batch_files import write_batch
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.loaded_metrics import NOT_ASKING, plug_in
-from metaeval.runs.prepared_run import prepare
 from metaeval.runs.readiness import Readiness, ReadinessState, readiness
 from metaeval.runs.row_scores import expected_texts, job_as_read
-from metaeval.runs.score_columns import named_metrics
+from metaeval.runs.score_columns import load_run_data, named_metrics
 from metaeval.runs.scored_table import pair_table
 from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import Metric, TextPair
@@ -41,13 +42,13 @@ class Planned:
     tokens: int
 
 
-def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
+def plan(config: RunConfig, data: Corpus | Ratings | None = None, tables: bool = False) -> Iterator[Planned]:
     """Yield what each metric of a run would still have to do, without scoring, downloading or requests.
 
-    A combination is represented by its members. tables: whether the data may be a table of pairs, which can be scored
-    but not evaluated. Raises `UserError` for everything that the run would refuse before it scores.
+    A combination is represented by its members. data: replaces the run's data set. tables: whether a table of pairs
+    is scored alone. Raises `UserError` for everything that the run would refuse before it scores.
     """
-    for left in _unscored_work(config, tables):
+    for left in _unscored_work(config, data, tables):
         with plug_in(left.name):
             cost = left.metric.estimate(*left.texts)
         tokens = sum(len(text) for side in left.texts for text in side) // 4
@@ -55,15 +56,15 @@ def plan(config: RunConfig, tables: bool = False) -> Iterator[Planned]:
         yield Planned(left.name, left.state, left.pairs, left.stored, estimate, left.blocks, tokens)
 
 
-def requests_of(config: RunConfig, path: Path, tables: bool) -> str:
+def requests_of(config: RunConfig, path: Path, data: Corpus | Ratings | None, tables: bool) -> str:
     """Write the requests that a run's metrics would send into the batch file `path`; nothing is sent.
 
-    Returns a sentence on what was written. tables: whether the data may be a table of pairs. Raises `UserError` for
-    everything that the run would refuse before it scores, and where no metric sends requests.
+    Returns a sentence on what was written. data, tables: as of `plan`. Raises `UserError` for everything that the run
+    would refuse before it scores, and where no metric sends requests.
     """
     bodies: dict[str, bytes] = {}
     asking = []
-    for left in _unscored_work(config, tables):
+    for left in _unscored_work(config, data, tables):
         if type(left.metric).requests is not Metric.requests:
             asking.append(left.name)
             with plug_in(left.name):
@@ -90,18 +91,17 @@ class _UnscoredWork:
     blocks: int
 
 
-def _unscored_work(config: RunConfig, tables: bool) -> Iterator[_UnscoredWork]:
-    """Yield each single metric's unscored work. tables: may the data be a table?"""
-    metrics = named_metrics(config)
+def _unscored_work(config: RunConfig, data: Corpus | Ratings | None, tables: bool) -> Iterator[_UnscoredWork]:
+    """Yield each single metric's unscored work. data, tables: as of `plan`."""
     if table := pair_table(config) if tables else None:
         texts = [*table.values()]
-        metrics = metrics.settled(texts)
+        metrics = named_metrics(config).settled(texts)
         with _open_store(config.store_path) as store:
             for name in metrics.single:
                 yield _unscored_work_of(name, metrics[name], texts, texts, store)
         return
     protocols = find_protocols(config)
-    job = prepare(config)
+    metrics, job = load_run_data(config, data)
     readable_protocols(protocols, job)
     metrics = metrics.settled(job.texts)
     with _open_store(config.store_path) as store:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.config import RunConfig
+from metaeval.cells import objects
+from metaeval.config import PairSettings, RunConfig
 from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
@@ -27,11 +28,12 @@ from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, statement_levels, statement_pairs, unit_rows
 from metaeval.display_text import count
 from metaeval.errors import UserError, unknown
+from metaeval.headings import TEXTS, mapped
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
 from metaeval.stats.agreement import majority
 from metaeval.stats.arrays import codes_of
-from metaeval.tables import UserTable, table_of
+from metaeval.tables import UserTable, pairs_in, table_of
 from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol
 
@@ -160,13 +162,18 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     """
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
-        option = find_dataset(config.dataset, config)[0].corpus_option
-        documents = f", or give the documents: --set dataset_options.{option}=FILE" if option else ""
-        raise UserError(
-            f"{config.dataset} has ratings of texts, but not the documents, so metrics cannot be run on "
-            f"it: evaluate existing scores with 'metaeval evaluate -d {config.dataset}'{documents}."
-        )
+        raise without_documents(config)
     return loaded, name, chosen
+
+
+def without_documents(config: RunConfig) -> UserError:
+    """Return the error for a rated set where cited documents, or the texts of pairs, are needed."""
+    option = find_dataset(config.dataset, config)[0].corpus_option
+    documents = f", or give the documents: --set dataset_options.{option}=FILE" if option else ""
+    return UserError(
+        f"{config.dataset} has ratings of texts, but not the documents that they are about: evaluate existing scores "
+        f"with 'metaeval evaluate -d {config.dataset}'{documents}."
+    )
 
 
 def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
@@ -261,6 +268,36 @@ class RatedSet:
         data = f"{self.name}/{self.split}@{self.ratings.fingerprint[:12]}"
         return {"data": data, "unit": "rating", **self.config.dataset_options}
 
+    @cached_property
+    def text_headings(self) -> Mapping[str, str]:
+        """Return the names of the ratings' fields that hold the source and the statement, by role, where some do."""
+        fields = self.ratings.columns.fields
+        chosen = {role: name for role, name in self._mapped.items() if name in fields}
+        return table_of(self.name, [dict.fromkeys(fields)]).find(TEXTS, chosen) if fields else {}
+
+    @property
+    def _mapped(self) -> dict[str, str]:
+        chosen = mapped(TEXTS, {**self.config.dataset_options, **self.config.columns})
+        return {role: heading.removeprefix("fields:") for role, heading in chosen.items()}
+
+    @cached_property
+    def texts(self) -> list[tuple[str, str]]:
+        """Return the (source, statement) texts of every rating, in order; raises `UserError` where one is missing."""
+        import pandas
+
+        rows = self.ratings.columns
+        frame = pandas.DataFrame({"id": objects(rows.id), **rows.fields}, index=rows.id.tolist())
+        return pairs_in(UserTable(self.name, frame, "rating"), self._mapped)[0]
+
+    @cached_property
+    def rows(self) -> list[UnitRow]:
+        """Return a row for each rating, in order, whose one pair of texts a metric scores."""
+        named = zip(self.ratings.columns.id.tolist(), self.ratings.columns.group, self.texts, strict=True)
+        return [
+            UnitRow(name, name, group, None, True, (number,), statement, len(source.split()), 0)
+            for number, (name, group, (source, statement)) in enumerate(named)
+        ]
+
     def frame(self, protocol: Protocol | None = None) -> Frame:
         """Return the frame of all rated texts, which every protocol uses.
 
@@ -327,19 +364,21 @@ class RatedSet:
 
 
 def prepare_ratings(config: RunConfig, ratings: Ratings | None = None) -> RatedSet:
-    """Load the run's rated set (or take `ratings`); raises `UserError` for a corpus, and if `unit` or `pool` is set."""
+    """Load the run's rated set (or take `ratings`); raises `UserError` for a corpus, and as `check_rated` does."""
     check_rated(config)
     ratings, name, split = (ratings, ratings.name, "given") if ratings else load_ratings(config)
     return RatedSet(config, name, split, ratings)
 
 
 def check_rated(config: RunConfig) -> None:
-    """Raise `UserError` if `unit` or `pool` is set: they need cited documents, and rated texts cite none."""
-    for setting, value, default in (("unit", config.unit, "chunk"), ("pool", config.pool, "own")):
-        if value != default:
+    """Raise `UserError` if a setting of units, pools or chunks is set: they cut cited documents, which are not here."""
+    for name, usual in PairSettings():
+        if (value := getattr(config, name)) != usual:
+            if not isinstance(value, str):  # a group of settings
+                name, value = next((f"{name}.{key}", new) for key, new in value if new != getattr(usual, key))
             raise UserError(
-                f"{setting}={value} is for data with cited documents, and the texts of a rated set cite none: leave "
-                f"{setting} out."
+                f"{name}={value} is for data with cited documents, and the texts of a rated set cite none: leave "
+                f"{name} out."
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from metaeval.corpus.units import Aggregation, UnitRow, read_aggregation
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, plug_in, score_in, scoring_function, worker_pool
-from metaeval.runs.prepared_run import Job
+from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.contract import Combination, Metric, PairScore, TextPair
 from metaeval.scoring.engine import ScoredPairs, score_pairs
@@ -33,12 +33,12 @@ class JobScores:
     joined: Mapping[str, Any] | None
 
 
-def job_as_read(job: Job, name: str, metrics: LoadedMetrics) -> Job:
+def job_as_read(job: Job | RatedSet, name: str, metrics: LoadedMetrics) -> Job | RatedSet:
     """Return the job with pages cut into chunks if they are whole and the metric has an input limit; else unchanged.
 
     A combination has the limits of its members. With the setting over_limit=cut the job is unchanged too.
     """
-    if not job.config.whole_pages or job.config.over_limit == "cut":
+    if isinstance(job, RatedSet) or not job.config.whole_pages or job.config.over_limit == "cut":
         return job
     metric = metrics[name]
     # The members of a combination score the same texts.
@@ -47,14 +47,17 @@ def job_as_read(job: Job, name: str, metrics: LoadedMetrics) -> Job:
 
 
 def score_rows(
-    job: Job, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
+    job: Job | RatedSet, metrics: LoadedMetrics, store: ScoreStore | None = None, progress: MetricProgress | None = None
 ) -> Iterator[tuple[str, Metric, JobScores]]:
     """Yield each metric's name, the metric, and its scores of a job's rows; those that need chunks come last."""
     metrics = metrics.settled(job.texts)
     in_chunks = [name for name in metrics.names if job_as_read(job, name, metrics) is not job]
     as_is = [name for name in metrics.names if name not in in_chunks]
     with worker_pool(metrics.config) as pool:
-        for over, names in ((job, as_is), *([(job.in_chunks, in_chunks)] if in_chunks else [])):
+        for over, names in (
+            (job, as_is),
+            *([(job_as_read(job, in_chunks[0], metrics), in_chunks)] if in_chunks else []),
+        ):
             for name, metric, scored in score_in(pool, over.texts, metrics.only(names), store, progress):
                 rescore = partial(_rescore, pool, name, metric, metrics, store, progress)
                 yield name, metric, job_scores(over, scored, metric.card.direction, rescore)
@@ -78,7 +81,10 @@ def _rescore(
 
 
 def job_scores(
-    job: Job, scored: ScoredPairs, direction: Literal[1, -1], rescore: Callable[[Sequence[TextPair]], ScoredPairs]
+    job: Job | RatedSet,
+    scored: ScoredPairs,
+    direction: Literal[1, -1],
+    rescore: Callable[[Sequence[TextPair]], ScoredPairs],
 ) -> JobScores:
     """Aggregate a metric's scores of the pairs of a job to one score per row, by the setting `aggregate`.
 
@@ -102,20 +108,20 @@ def job_scores(
     return JobScores(rows, read.values(), scored.answers, scored.identity, rescored.identity)
 
 
-def joins(job: Job, how: Aggregation) -> bool:
+def joins(job: Job | RatedSet, how: Aggregation) -> bool:
     """Return whether an aggregation joins chunks and scores them again: a union, in a job with rows of several."""
     return how.kind == "union" and any(len(row.members) > 1 for row in job.rows)
 
 
-def _join(job: Job, row: UnitRow, members: Sequence[int]) -> TextPair:
+def _join(job: Job | RatedSet, row: UnitRow, members: Sequence[int]) -> TextPair:
     """Return the sources of the pairs `members` of a row, joined by spaces in this order, and the row's statement.
 
     members: indices in the job's pairs.
     """
-    return " ".join(job.pairs[number].source for number in members), row.statement
+    return " ".join(job.texts[number][0] for number in members), row.statement
 
 
-def expected_texts(job: Job, name: str, metrics: LoadedMetrics) -> list[TextPair]:
+def expected_texts(job: Job | RatedSet, name: str, metrics: LoadedMetrics) -> list[TextPair]:
     """Return the (source, statement) pairs that a metric would read, duplicates included.
 
     Which chunks a union joins depends on scores; the first chunks of each row stand for them.

@@ -29,12 +29,11 @@ from metaeval.report.table_files import PAGE
 from metaeval.runs.evaluation import ProtocolSetup, declarations_of, evaluate, find_protocols, readable_protocols
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, score_in, worker_pool
-from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data, prepare, prepare_ratings
+from metaeval.runs.prepared_run import Job, RatedSet, prepare
 from metaeval.runs.row_scores import job_as_read, joins, score_rows
 from metaeval.runs.score_columns import (
     AlignedColumn,
-    named_metrics,
-    rated_columns,
+    load_run_data,
     scored_columns,
     unscored_metrics,
     with_controls,
@@ -125,33 +124,22 @@ class EvaluatedRun:
     left_out: Mapping[str, str]
 
 
-def run(config: RunConfig, progress: MetricProgress | None = None, corpus: Corpus | None = None) -> EvaluatedRun:
+def run(
+    config: RunConfig,
+    progress: MetricProgress | None = None,
+    data: Corpus | Ratings | None = None,
+    published: bool = False,
+) -> EvaluatedRun:
     """Score the data with every metric and evaluate it under every protocol; only the score store is written.
 
-    corpus: judged data that replaces the run's data set. Raises `UserError` for wrong settings or data, before any
-    scoring where possible.
+    data: replaces the run's data set. published: whether the scores that come with ratings are evaluated too. Raises
+    `UserError` for wrong settings or data, before any scoring where possible.
     """
     protocols = find_protocols(config)
-    metrics = named_metrics(config)
+    metrics, source = load_run_data(config, data, published)
     _check_batch(metrics)
-    job = prepare(config, corpus)
-    readable_protocols(protocols, job)
-    return evaluate_columns(job, scored_columns(job, metrics, progress), protocols)
-
-
-def run_scores(
-    config: RunConfig, progress: MetricProgress | None = None, ratings: Ratings | None = None
-) -> EvaluatedRun:
-    """Evaluate the run's score files, and on a rated set also its published scores; on a corpus do what `run` does.
-
-    ratings: a rated set that replaces the run's data set. Raises `UserError` as `run` does.
-    """
-    if ratings is None and kind_of_data(config) == "corpus":
-        return run(config, progress)
-    protocols = find_protocols(config)
-    rated = prepare_ratings(config, ratings)
-    names = [*rated.ratings.scores, *dict.fromkeys(config.metrics)]
-    return evaluate_columns(rated, rated_columns(rated, names), protocols)
+    readable_protocols(protocols, source)
+    return evaluate_columns(source, scored_columns(source, metrics, progress), protocols)
 
 
 def evaluate_columns(

@@ -17,13 +17,23 @@ from metaeval import registry
 from metaeval.cells import objects
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.units import PAGE, read_aggregation
-from metaeval.errors import UserError, unknown
+from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.files import sha256_file, sha256_json
-from metaeval.headings import SCORES
+from metaeval.headings import SCORES, TEXTS
 from metaeval.report.result import Ledger
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, load_metrics
-from metaeval.runs.prepared_run import Job, RatedSet, find_dataset
+from metaeval.runs.prepared_run import (
+    Job,
+    RatedSet,
+    find_dataset,
+    kind_of_data,
+    prepare,
+    prepare_ratings,
+    without_documents,
+)
 from metaeval.runs.row_scores import JobScores, job_as_read, job_scores, joins, score_rows
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
@@ -75,19 +85,54 @@ class AlignedColumn:
         return self.kind == "control" and self.name.removesuffix(BESIDE_A_METRIC) == SYSTEM
 
 
-def named_metrics(config: RunConfig) -> LoadedMetrics:
+def load_run_data(
+    config: RunConfig, data: Corpus | Ratings | None = None, published: bool = False
+) -> tuple[LoadedMetrics, Job | RatedSet]:
+    """Load the run's metrics, and then its data (or take `data`); ratings first, whose published scores have names.
+
+    published: whether all published scores of ratings are evaluated, before the metrics that the run names. Raises
+    `UserError` as `named_metrics` does, and where ratings lack the texts that a metric would read.
+    """
+    if isinstance(data, Corpus) or (data is None and kind_of_data(config) == "corpus"):
+        return named_metrics(config), prepare(config, data)
+    named = [name for name in config.metrics if name != PUBLISHED and not name.startswith(FILE_PREFIX)]
+    known = {*registry.names("metric"), *(name for name in named if ":" in name or registry.is_given("metric", name))}
+    files = data is None and any(find_dataset(config.dataset, config)[0].files.values())
+    if files and known.intersection(named):
+        raise without_documents(config)
+    rated = prepare_ratings(config, data)
+    scores = rated.ratings.scores
+    if unscored := [name for name in named if name not in scores]:
+        others = (name for name in unscored if name not in known and (files or did_you_mean(name, scores)))
+        if (wrong := next(others, None)) is not None:
+            raise unknown(f"metric published with {rated.name}", wrong, scores)
+        _ = rated.texts
+    if len(rated.text_headings) == len(TEXTS) and (
+        both := [name for name in named if name in scores and name in known]
+    ):
+        _log.warning("%s: %s is the column of this name: rename it to run the metric.", rated.name, ", ".join(both))
+    names = tuple(dict.fromkeys([*(scores if published else ()), *config.metrics]))
+    config = config.model_copy(update={"metrics": names})
+    return named_metrics(config, scores) if names else load_metrics((), config), rated
+
+
+def named_metrics(config: RunConfig, published: Collection[str] | None = None) -> LoadedMetrics:
     """Load the run's metrics and score files before any work is done; published metrics have nothing to load.
 
-    Options of a known metric that is not part of the run are ignored with a warning. Raises `UserError` for a wrong
-    metric or none, a missing score file, and options of an unknown metric.
+    published: names of the scores that come with ratings; None for a corpus, whose data set names them. Options of a
+    known metric that is not part of the run are ignored with a warning. Raises `UserError` for a wrong metric or none,
+    a missing score file, and options of an unknown metric.
     """
     if not config.metrics:
         raise UserError("No metric is given: give at least one, for example --metrics overlap.")
     files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
-    scored = {*files, PUBLISHED, *find_dataset(config.dataset, config)[0].scores}
+    of_data = find_dataset(config.dataset, config)[0].scores if published is None else published
+    scored = {*files, PUBLISHED, *of_data}
     registry.refuse_given("metric", scored, f"the published scores of {config.dataset}")
     metrics = load_metrics((name for name in config.metrics if name not in scored), config)
-    metrics = replace(metrics, files={name: read_scores(score_path(name), config.columns) for name in files})
+    # The other mapped columns belong to the ratings.
+    mapping = {role: name for role, name in config.columns.items() if published is None or role in SCORES}
+    metrics = replace(metrics, files={name: read_scores(score_path(name), mapping) for name in files})
     known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
     for owner in sorted(config.metric_options.keys() - known):
         base = owner.partition(":")[0]
@@ -105,7 +150,9 @@ def unscored_metrics(config: RunConfig) -> LoadedMetrics:
     return named_metrics(config)
 
 
-def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | None = None) -> list[AlignedColumn]:
+def scored_columns(
+    job: Job | RatedSet, metrics: LoadedMetrics, progress: MetricProgress | None = None
+) -> list[AlignedColumn]:
     """Return the columns of the run's metrics, in the run's order: a score file gives one for each metric in it.
 
     The path of a score file is added to the name of a column that an earlier one has. The score store is opened only if
@@ -116,16 +163,16 @@ def scored_columns(job: Job, metrics: LoadedMetrics, progress: MetricProgress | 
     with ScoreStore(job.config.store_path) if metrics.names else nullcontext() as store:
         scored = {
             name: _metric_column(job, name, metric, metrics, scores)
-            for name, metric, scores in score_rows(job, metrics, store, progress)
+            for name, metric, scores in (score_rows(job, metrics, store, progress) if metrics.names else ())
         }
     columns: list[AlignedColumn] = []
-    for name in dict.fromkeys(job.config.metrics):
+    for name in dict.fromkeys(metrics.config.metrics):
         for column in [scored[name]] if name in scored else _columns_with_scores(job, name, metrics.files.get(name)):
             columns.append(with_unique_name(column, columns, name))
     return columns
 
 
-def _columns_with_scores(job: Job, name: str, files: Sequence[ScoreFile] | None) -> Sequence[AlignedColumn]:
+def _columns_with_scores(job: Job | RatedSet, name: str, files: Sequence[ScoreFile] | None) -> Sequence[AlignedColumn]:
     """Return the columns of a score file (`files`); None: those published with the data as `name`, or all of them."""
     if files is not None:
         return file_columns(job, name, files)
@@ -217,16 +264,20 @@ def _control_metric(name: str) -> Metric:
     return metric
 
 
-def is_fitted_on(metric: Metric, job: Job) -> bool:
+def is_fitted_on(metric: Metric, job: Job | RatedSet) -> bool:
     """Return whether the metric's card says that it was fitted on the labels of the job's split, or of a part of it."""
     here = f"{job.name}/"
     return any(on.startswith(here) and job.split in ("all", on.removeprefix(here)) for on in metric.card.fitted_on)
 
 
-def _metric_column(job: Job, name: str, metric: Metric, metrics: LoadedMetrics, scores: JobScores) -> AlignedColumn:
+def _metric_column(
+    job: Job | RatedSet, name: str, metric: Metric, metrics: LoadedMetrics, scores: JobScores
+) -> AlignedColumn:
     identity = scores.identity
     fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
-    if job.config.whole_pages:
+    if isinstance(job, RatedSet):  # whose hash is of ids and ratings
+        fields["texts"] = f"sha256:{sha256_json(sorted((row.id, *job.texts[row.members[0]]) for row in job.rows))[:12]}"
+    elif job.config.whole_pages:
         fields["reads"] = "pages" if job_as_read(job, name, metrics) is job else "chunks"
     if "members" in identity:
         fields["members"] = f"sha256:{sha256_json(identity['members'])[:12]}"
@@ -331,25 +382,4 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
     ]
     if isinstance(source, RatedSet):
         columns = [replace(c, unrated=known[c.name].unrated, cost=known[c.name].cost) for c in columns]
-    return columns
-
-
-def rated_columns(rated: RatedSet, names: Sequence[str]) -> list[AlignedColumn]:
-    """Return the named columns, published or of score files; for "published", and without names, all published."""
-    published = {column.name: column for column in published_columns(rated)}
-    registry.refuse_given("metric", published, f"the published scores of {rated.name}")
-    columns: list[AlignedColumn] = []
-    for name in names or published:
-        if name.startswith(FILE_PREFIX):
-            # The other mapped columns belong to the ratings.
-            mapping = {role: heading for role, heading in rated.config.columns.items() if role in SCORES}
-            for column in file_columns(rated, name, read_scores(score_path(name), mapping)):
-                columns.append(with_unique_name(column, columns, name))
-        elif name == PUBLISHED:
-            columns.extend(published.values())
-        elif name in published:
-            columns.append(published[name])
-        else:
-            then = "Or give a score file (.jsonl or .parquet): here no metric is run on a rated set."
-            raise unknown(f"metric published with {rated.name}", name, published, then)
     return columns

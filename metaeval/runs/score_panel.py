@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,9 +21,9 @@ from metaeval.runs.evaluation import (
     readable_protocols,
     resampling_of,
 )
-from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress
-from metaeval.runs.prepared_run import Frame, Job, RatedSet, kind_of_data, prepare, prepare_ratings
-from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, named_metrics, rated_columns, scored_columns
+from metaeval.runs.loaded_metrics import MetricProgress
+from metaeval.runs.prepared_run import Frame, Job, RatedSet, kind_of_data
+from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, load_run_data, scored_columns
 from metaeval.scoring.score_files import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions
 from metaeval.tables import TABLES
@@ -63,28 +63,25 @@ def load_panel(
     least: int = 2,
     progress: MetricProgress | None = None,
     ratings: Ratings | None = None,
-    metrics: LoadedMetrics | None = None,
+    check: Callable[[RunConfig, Job | RatedSet], object] | None = None,
 ) -> Panel:
-    """Score a corpus with the run's metrics; on a rated set, take published scores and those of score files.
+    """Score the data with the run's metrics; published scores and those of score files are taken as they are.
 
     named: whether the user named the metrics; otherwise all published ones of a rated set are taken. least: minimum
-    number of metrics. ratings: replaces the run's data set. metrics: those of the run, if they are loaded already.
+    number of metrics. ratings: replaces the run's data set. check: called with the data before anything is scored.
     Raises `UserError` for a wrong setting, a metric named twice, and too few metrics; before anything is scored, unless
     a score file, which may hold several, is named.
     """
     protocols = find_protocols(config)
-    rated = ratings is not None or kind_of_data(config) == "ratings"
-    names = config.metrics if named or not rated else ()
-    files = any(name.startswith(FILE_PREFIX) for name in names)  # one file may hold several metrics
-    if named or not rated:
-        _check_number(names, 1 if files else least)
-    if rated:
-        rated_set = prepare_ratings(config, ratings)
-        panel = Panel(config, rated_set, rated_columns(rated_set, names), protocols)
+    if not named and (ratings is not None or kind_of_data(config) == "ratings"):
+        metrics, source = load_run_data(config.model_copy(update={"metrics": ()}), ratings, published=True)
     else:
-        metrics = metrics or named_metrics(config)
-        job = prepare(config)
-        panel = Panel(config, job, scored_columns(job, metrics, progress), protocols)
+        files = any(name.startswith(FILE_PREFIX) for name in config.metrics)  # one file may hold several metrics
+        _check_number(config.metrics, 1 if files else least)
+        metrics, source = load_run_data(config, ratings)
+    if check:
+        check(config, source)
+    panel = Panel(config, source, scored_columns(source, metrics, progress), protocols)
     _check_number([column.name for column in panel.columns], least)
     return panel
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
-from metaeval.cells import cell_list, text_of
 from metaeval.config import RunConfig
 from metaeval.corpus.loading import check_options
 from metaeval.errors import UserError, shown
-from metaeval.headings import PAIRS, TEXTS, mapped
-from metaeval.parsing import MalformedError
+from metaeval.headings import PAIRS, mapped
 from metaeval.runs.prepared_run import check_rated, find_dataset
 from metaeval.scoring.contract import TextPair
-from metaeval.tables import TABLES, Row, read_table, unzipped_ending, warn_of_swap
+from metaeval.tables import TABLES, pairs_in, read_table, unzipped_ending
 
 
 def pair_table(config: RunConfig) -> dict[str, TextPair] | None:
@@ -40,29 +36,14 @@ def pair_table(config: RunConfig) -> dict[str, TextPair] | None:
     dataset.files_of(config.split or dataset.default_split)
     headings = {**check_options(dataset, config.dataset_options), **config.columns}
     table = read_table(path)
-    columns = table.find(PAIRS, mapped(PAIRS, {role: name for role, name in headings.items() if name}), TEXTS)
+    texts, columns = pairs_in(table, mapped(PAIRS, {role: name for role, name in headings.items() if name}))
     pairs: dict[str, TextPair] = {}
     places: dict[str, str] = {}
-    for number, row in enumerate(table.rows, start=1):
-        texts = [_text(row, columns[role]) for role in ("source", "statement")]
-        pair_id = row.text(columns["id"]) if "id" in columns else ""
-        pair_id = pair_id or f"row {number}"
+    for number, row in enumerate(table.rows):
+        pair_id = (row.text(columns["id"]) if "id" in columns else "") or f"row {number + 1}"
         if pair_id in pairs:
             raise UserError(
                 f"{row.where}: id {shown(pair_id)} is also that of {places[pair_id]}; keep one row per pair."
             )
-        pairs[pair_id], places[pair_id] = (texts[0], texts[1]), row.where
-    warn_of_swap(str(path), columns, [(len(source), len(statement)) for source, statement in pairs.values()])
+        pairs[pair_id], places[pair_id] = texts[number], row.where
     return pairs
-
-
-def _text(row: Row, heading: str) -> str:
-    """Return the text in a cell, of a list of texts (also as JSON) its paragraphs; `UserError` for anything else."""
-    cell = row.value(heading)
-    with suppress(MalformedError):
-        listed = cell_list(cell)
-        cell = "\n\n".join(listed) if listed and all(isinstance(text, str) for text in listed) else cell
-    text = text_of(cell) if isinstance(cell, str) else ""
-    if not text:
-        raise row.wrong(heading, f"is {'blank' if cell in (None, '') else shown(cell)}; it must be a text")
-    return text

@@ -120,7 +120,11 @@ def refuse_files(names: Iterable[str]) -> None:
     """Raise `UserError` for score files where a metric has to give verdicts."""
     for name in names:
         if name.startswith(FILE_PREFIX):
-            raise UserError(f"{name} is a file of scores and cannot score new pairs: give a metric by its name.")
+            raise _scored(f"{name} is a file")
+
+
+def _scored(what: str) -> UserError:
+    return UserError(f"{what} of scores and cannot score new pairs: give a metric by its name.")
 
 
 def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
@@ -129,6 +133,8 @@ def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
     Raises `UserError` for a file of scores, and for a metric whose score of a pair depends on the other pairs.
     """
     refuse_files([name])
+    if name not in metrics.by_name:
+        raise _scored(f"{name} is a column")
     metric = metrics.fresh(name)
     if isinstance(metric, Combination) or metric.corpus_dependent:
         raise UserError(

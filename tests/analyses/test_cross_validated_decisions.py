@@ -43,7 +43,7 @@ def panel(settings):
 
 @pytest.fixture(scope="module")
 def frame(panel):
-    return prepare_decisions(panel)[0]
+    return prepare_decisions(panel.config, panel.source)[0]
 
 
 def test_counts_are_those_of_the_decision_protocols_table(panel, frame):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
 
-from metaeval.analyses.verdict_thresholds import calibrate, calibration_sheet, decision_frame
+from metaeval.analyses.verdict_thresholds import calibrate, calibration_sheet
 from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
@@ -81,10 +81,10 @@ def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
         (SEPARATE, {}, {"objective": "f1"}, "Unknown objective 'f1'"),
         (SEPARATE, {}, {"folds": 1}, "folds is 1; allowed: 2 or more"),
         (SEPARATE, {}, {"folds": 11}, "folds is 11; allowed: 2 to 10, the groups of made"),
-        ([(4, "full"), (2, "full")], {}, {}, "have the same label"),
+        ([(4, "full"), (2, "full")], {}, {}, "every row of .* is full"),
         # Two full and one other at each score: deciding all alike is best.
         ([(2, "none"), (2, "full")], {}, {}, "gives every row the same decision"),
-        (SEPARATE, {"dataset": "frank"}, {}, "learnt from levels of support, and frank holds ratings"),
+        (SEPARATE, {"dataset": "frank", "unit": "chunk"}, {}, "frank has ratings of texts, but not the documents"),
         (SEPARATE, {"metrics": ("scores:mine.jsonl",)}, {}, "give a metric by its name"),
     ],
 )
@@ -101,7 +101,7 @@ def test_the_thresholds_that_cards_declare_are_those_of_wice_dev(name, tmp_path)
     panel, (found,) = calibrate(config)
     assert round(found.threshold, 2) == load_metric(name, config).card.threshold
     # What is said of the declared threshold, from scikit-learn on the same rows.
-    rows = judged(decision_frame(panel), panel.columns[0])
+    rows = judged(panel.source.frame(panel.protocols[0][0]), panel.columns[0])
     human, decided = rows.gold == 2, rows.score >= found.declared[0]
     values = {measure: value.value for measure, value in found.declared[1].items()}
     assert values["balanced accuracy"] == pytest.approx(balanced_accuracy_score(human, decided), abs=1e-12)

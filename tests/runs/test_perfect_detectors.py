@@ -29,7 +29,7 @@ def result(tmp_path_factory):
     def made(*overrides) -> Result:
         settings = {"metrics": "overlap", "protocols": "classification", "results": folder}
         quick = ["chunk.size=2", "interval.resamples=0", "comparison.permutations=0", *overrides]
-        return run(load_run(None, settings, quick), corpus=corpus).results[0]
+        return run(load_run(None, settings, quick), data=corpus).results[0]
 
     return made
 

@@ -101,7 +101,7 @@ def explore(
         if not wanted:
             continue
         try:
-            ran = run(chosen.model_copy(update={"protocols": tuple(wanted)}), corpus=corpus)
+            ran = run(chosen.model_copy(update={"protocols": tuple(wanted)}), data=corpus)
         except UserError as error:
             multiverse.skipped.append((choices, str(error)))
             continue

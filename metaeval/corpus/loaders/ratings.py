@@ -25,8 +25,8 @@ other columns, those that hold numbers and verdicts alone are scores, unless the
 others are fields. Numbers under ``cost``, or ``NAME_cost`` beside several scores, are what the scores cost, in USD.
 Without a column ``group``, a pair, or else each row, is a group of its own.
 
-A table with columns ``source`` and ``statement`` is scored by ``metaeval score -d ratings --data TABLE``, which needs
-no other columns.
+A table with columns ``source`` and ``statement`` is scored and evaluated by ``metaeval run -d ratings --data TABLE``,
+and scored alone by ``metaeval score``, which needs no other columns.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import RatingColumns, Ratings, ScoreColumn, coded, text_array
 from metaeval.display_text import count
 from metaeval.errors import UserError, shown, unknown
-from metaeval.headings import LEVELS, PAIR_FIELDS, RATINGS, READING
+from metaeval.headings import LEVELS, PAIR_FIELDS, RATINGS, READING, TEXTS
 from metaeval.tables import TABLES, UserTable, name_column, read_table, table_of, unzipped_ending
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) 
     if unzipped_ending(path) in (*TABLES, ".parquet"):
         return ratings_of(read_table(path), options, path.stem)
     rows = list(read_rows(path, "write one object with id, group and gold per line"))
-    nested = any(isinstance(value, dict | list) for row in rows for value in row.fields.values())
+    nested = any(isinstance(row.fields.get(name), dict | list) for row in rows for name in FIELDS)
     nested = nested and not label_tool({name for row in rows for name in row.fields})
     records = [_flat(row) if nested else row.fields for row in rows]
     return ratings_of(table_of(str(path), records, [row.where for row in rows]), options, path.stem)
@@ -249,7 +249,9 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
             heading not in PAIR_FIELDS and not np.isinf(numbers[heading]).any() and not np.isnan(numbers[heading]).all()
         )
     ]
-    fields = [heading for heading in table.headings if heading not in {*taken, *scores}]
+    # A document that tells which rows are alike may also be what a metric reads.
+    paired = table.find(TEXTS, {role: chosen[role] for role in TEXTS if role in chosen}).values()
+    fields = [heading for heading in table.headings if heading in paired or heading not in {*taken, *scores}]
     costs: dict[str, Numbers] = {}
     metrics = [*map(_name, scores)]
     for heading in (heading for heading in prices if heading not in rest):
@@ -445,6 +447,6 @@ DATASET = own_file(
         "levels": Option("", "no: gold of 0, 1 and 2 is ratings, and not levels", ("", "no")),
         **{level: Option("", f"words of the gold and of verdicts that mean {level}, with commas") for level in LEVELS},
         "votes": Option("", "columns of a table that are annotators' votes, with commas"),
-        **{role: Option("", f"column of a table that holds the {role}") for role in RATINGS if role != "gold"},
+        **{role: Option("", f"column that holds the {role}") for role in (*RATINGS, *TEXTS) if role != "gold"},
     },
 )
