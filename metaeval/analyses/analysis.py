@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_origin
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, field_serializer
 
 from metaeval import config as groups
 from metaeval import registry
@@ -137,6 +137,12 @@ class RatedOptions(groups.DataSettings, AnalysisOptions):
                 raise UserError(f"The data frame is the data set that is evaluated: leave dataset={named!r} out.")
             fixed |= {"dataset": "ratings", "data": None}
         return super().run(**fixed)
+
+    @field_serializer("data", when_used="json-unless-none")
+    def _recorded(self, data: Any) -> Any:
+        from metaeval.tables import table_of
+
+        return str(data) if isinstance(data, Path) else [row.cells for row in table_of("data", data).rows]
 
     def ratings(self, run: RunConfig) -> Ratings | None:
         """Return the ratings of a data frame given as `data`; else None."""

@@ -72,9 +72,7 @@ class RunOptions(RatedOptions, LayoutSettings, ProtocolSettings, JobOptions):
         return super().run(**{"dataset": ",".join(self.dataset), **fixed})
 
 
-def job_of(
-    options: JobOptions, data: Corpus | Ratings | None = None, tables: bool = False
-) -> tuple[RunConfig, Done | None]:
+def job_of(options: JobOptions, data: Corpus | Ratings | None, tables: bool = False) -> tuple[RunConfig, Done | None]:
     """Return the run that options describe, and the output if only a batch of requests or an estimate is wanted.
 
     Else the output is None. data: replaces the run's data set. tables: whether a table of pairs is scored alone.
@@ -144,13 +142,11 @@ def _without(options: RunOptions, error: NoModelError) -> list[str]:
     model = ["-m", f"{base}:{error.folder}"]
     if base not in registry.names("metric"):  # a variant has its name from a file
         model = ["-m", name, "-s", f"metric_options.{name}.model={error.folder}"]
-    table, pairs = (
-        ("pairs.jsonl", typed("pairs", "pairs.jsonl")) if options.dataset != ("ratings",) else (options.data, "")
-    )
+    table = options.data if options.dataset == ("ratings",) else ""
     return [
         f"  with its files in a folder:    {typed('run', *model)}",
-        f"  with scores made elsewhere:    {pairs}",
-        f"    on a machine with a GPU:     metaeval score -m {name} -d ratings --data {table} -o .",
+        f"  with scores made elsewhere:    {'' if table else typed('pairs', 'pairs.jsonl')}",
+        f"    on a machine with a GPU:     metaeval score -m {name} -d ratings --data {table or 'pairs.jsonl'} -o .",
         f"    then here:                   {typed('evaluate', safe_name(name.replace(':', '.')) + '.jsonl')}",
         f"  with a metric without a model: {typed('run', '-m', 'support-mini')}",
     ]

@@ -36,7 +36,7 @@ def _run(options: ScoreOptions, progress: Progress) -> Done:
         if options.dry_run or options.requests:
             raise UserError("--dry-run and --requests are of the whole job and not of a shard: leave --shard out.")
         shard = int(index), int(number)
-    run, instead = job_of(options, tables=True)
+    run, instead = job_of(options, None, tables=True)
     if instead:
         return instead
     written = list(export_scores(run, options.output, options.format, progress, shard))

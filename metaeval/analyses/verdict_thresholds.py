@@ -19,7 +19,7 @@ from metaeval.runs.loaded_metrics import MetricProgress
 from metaeval.runs.prepared_run import Frame
 from metaeval.runs.score_columns import AlignedColumn, load_run_data, scored_columns
 from metaeval.runs.score_panel import Panel, judged, make_sheet
-from metaeval.runs.verdict_cutoffs import SHEET, find_cutoff, identity_of, judge_of, refuse_files
+from metaeval.runs.verdict_cutoffs import SHEET, find_cutoff, identity_of, judge_of
 from metaeval.scoring.contract import Metric
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats, Ints
@@ -89,7 +89,6 @@ def calibrate(
         raise unknown("objective", objective, get_args(Objective))
     if folds < 2:
         raise UserError(f"folds is {folds}; allowed: 2 or more, up to the number of groups.")
-    refuse_files(config.metrics)
     config = config.model_copy(update={"protocols": ("decision",)})
     loaded, source = load_run_data(config)
     metrics = {name: judge_of(name, loaded) for name in dict.fromkeys(config.metrics)}

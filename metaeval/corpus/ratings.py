@@ -205,7 +205,8 @@ class Ratings:
     rows: any sequence of ratings is taken, and is held as columns. scores: for each metric, a mapping of rating id to
     score, higher is more faithful; None, or an id left out, is a missing score. dropped: what the loader left out, by
     reason. levels: the gold is on the three-level scale. unrated: the groups of texts that were left out for want
-    of a rating, by id; score files may have them, and verdicts' rates count them.
+    of a rating, by id; score files may have them, and verdicts' rates count them. headings: those of the
+    table that was read, for messages.
 
     Raises `UserError` for fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating
     that is not finite, gold that is the same everywhere, a pair that lies in two groups, a score or vote that is not
@@ -218,6 +219,7 @@ class Ratings:
     dropped: Mapping[str, int] = field(default_factory=dict)
     levels: bool = False
     unrated: Mapping[str, str] = field(default_factory=dict)
+    headings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Ratings {self.name!r}: {count(len(self.rows), 'rating')}, scores of {len(self.scores):,} metrics>"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -136,10 +136,11 @@ def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], i
     return words, lambda gold: 0 if gold < first else 2 if gold > second else 1
 
 
-def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
+def rating_columns(rated: RatedSet, rows: Sequence[Rating], read: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
     """Return the page's data of these ratings but their levels: each distinct text once, and rows with indices.
 
-    The rated text takes the place of the statement, and the group that of the document.
+    The rated text takes the place of the statement, and the group that of the document. read: the texts (source,
+    statement) that metrics were given, by id, where they scored them.
     """
     roles = rated.text_headings
     texts, statements, groups, systems, pools = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
@@ -149,6 +150,7 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating]) -> dict[str, Any]:
         if source == row.group and len(source.split()) <= _WORDS:  # the name of a document
             source = ""
         statement = row.text or row.fields.get(roles.get("statement", ""), "")
+        source, statement = read.get(row.id, (source, statement))
         others = {name: text for name, text in row.fields.items() if text not in ("", source, statement)}
         votes = {name: f"{vote:g}" for name, vote in row.votes.items()}
         shown_rows.append(
@@ -236,9 +238,9 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     names = [str(name) for name in head["columns"]]
     if unasked := [name for name in view.explain if name not in names]:
         raise unknown("metric of the job", unasked[0], names)
-    job: Job | None = None
-    explained_rows: list[UnitRow] = []  # of pairs; the scores of a rated set were computed elsewhere
+    explained_rows: list[UnitRow] = []
     ratings: list[float] = []
+    published: Collection[str] = ()
     columns: dict[str, Any]
     source: Job | RatedSet
     if head["job"].get("unit") == "rating":
@@ -247,21 +249,25 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         words, level = rating_levels(source.ratings)
         ids = sampled_ids([(row.id, row.id, level(row.gold)) for row in known.values()], view.most)
         chosen = [known[name] for name in ids]
-        ratings = [row.gold for row in chosen]
-        columns = rating_columns(source, chosen)
+        ratings, published = [row.gold for row in chosen], source.ratings.scores
+        if any(name not in published and _metric_of_column(name, source.config, view) for name in names):
+            scored = {row.id: row for row in source.rows}
+            explained_rows = [scored[name] for name in ids]
+        read = {row.id: source.texts[row.members[0]] for row in explained_rows}
+        columns = rating_columns(source, chosen, read)
         columns |= {**words, "rows": {**columns["rows"], "level": [level(gold) for gold in ratings]}}
         of = len(known)
     else:
-        source = job = judged_job(folder, view, head)
-        rows = {row.id: row for row in job.rows if row.id in kept}
+        source = judged_job(folder, view, head)
+        rows = {row.id: row for row in source.rows if row.id in kept}
         ids = sampled_ids([(row.id, row.statement_id, row.level) for row in rows.values()], view.most)
         explained_rows = [rows[name] for name in ids]
-        columns = pair_columns(job, explained_rows, kept)
+        columns = pair_columns(source, explained_rows, kept)
         of = len(rows)
     if of < len(kept):
         gone = min(kept.keys() - {row.id for row in (source.rows if isinstance(source, Job) else source.ratings.rows)})
         raise UserError(f"{folder / PAIRS} has the pair {gone!r}, which is not in the data: run the job again.")
-    config, unit = source.config, "rating" if job is None else source.config.unit
+    config, unit = source.config, source.config.unit if isinstance(source, Job) else "rating"
     files = [path for path in sorted(folder.glob("*.json")) if path.name != NAME]
     tables = [load_result(path) for path in files if read_versioned(path)[1] == SCHEMA]
     declarations = declarations_of(named_protocols(config).values())
@@ -272,9 +278,9 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     for number, name in enumerate(names):
         if name in _UNTOLD:
             continue
-        metric = _metric_of_column(name, config, view)
-        explained = _explanation_spans(metric, name, job, explained_rows, view)
-        replied = _stored_replies(metric, job, explained_rows)
+        metric = None if name in published else _metric_of_column(name, config, view)
+        explained = _explanation_spans(metric, name, source, explained_rows, view)
+        replied = _stored_replies(metric, source, explained_rows)
         metrics.append(
             {
                 **_column_description(name, metric, name in head["controls"]),
@@ -404,13 +410,13 @@ def _column_description(name: str, metric: Metric | None, control: bool) -> dict
 
 
 def _explanation_spans(
-    metric: Metric | None, name: str, job: Job | None, rows: Sequence[UnitRow], view: View
+    metric: Metric | None, name: str, job: Job | RatedSet, rows: Sequence[UnitRow], view: View
 ) -> list[list[list[int]]] | None:
     """Return, by row and by chunk of the row, the metric's spans as a flat list; None where it explains nothing here.
 
     Each span is five numbers: side (0 statement, 1 source), start, length, weight in %, link (-1: none).
     """
-    if job is None or metric is None or not metric.explains():
+    if metric is None or not metric.explains():
         if name in view.explain:
             raise UserError(f"{name} cannot explain its scores ('metaeval metrics show {name}'): leave --explain out.")
         return None
@@ -438,9 +444,9 @@ def _explanation_spans(
     return [[spans_of[job.texts[number]] for number in row.members] for row in rows]
 
 
-def _stored_replies(metric: Metric | None, job: Job | None, rows: Sequence[UnitRow]) -> list[list[str]] | None:
+def _stored_replies(metric: Metric | None, job: Job | RatedSet, rows: Sequence[UnitRow]) -> list[list[str]] | None:
     """Return, for each row, the stored replies of a chat model about its chunks; None if no reply is stored."""
-    if job is None or metric is None or type(metric).replies is Metric.replies:
+    if metric is None or type(metric).replies is Metric.replies:
         return None
     texts = [[job.texts[number] for number in row.members] for row in rows]
     replies = {pair: metric.replies(*pair) for pair in dict.fromkeys(pair for pairs in texts for pair in pairs)}

@@ -14,6 +14,7 @@ from metaeval.errors import UserError
 from metaeval.llm.batch_files import write_batch
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.loaded_metrics import NOT_ASKING, plug_in
+from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.readiness import Readiness, ReadinessState, readiness
 from metaeval.runs.row_scores import expected_texts, job_as_read
 from metaeval.runs.score_columns import load_run_data, named_metrics
@@ -93,21 +94,20 @@ class _UnscoredWork:
 
 def _unscored_work(config: RunConfig, data: Corpus | Ratings | None, tables: bool) -> Iterator[_UnscoredWork]:
     """Yield each single metric's unscored work. data, tables: as of `plan`."""
+    job: Job | RatedSet | None = None
     if table := pair_table(config) if tables else None:
-        texts = [*table.values()]
-        metrics = named_metrics(config).settled(texts)
-        with _open_store(config.store_path) as store:
-            for name in metrics.single:
-                yield _unscored_work_of(name, metrics[name], texts, texts, store)
-        return
-    protocols = find_protocols(config)
-    metrics, job = load_run_data(config, data)
-    readable_protocols(protocols, job)
-    metrics = metrics.settled(job.texts)
+        metrics, texts = named_metrics(config), [*table.values()]
+    else:
+        protocols = find_protocols(config)
+        metrics, job = load_run_data(config, data)
+        readable_protocols(protocols, job)
+        texts = job.texts
+    metrics = metrics.settled(texts)
     with _open_store(config.store_path) as store:
         for name in metrics.single:
-            expected = expected_texts(job, name, metrics)
-            yield _unscored_work_of(name, metrics[name], expected, job_as_read(job, name, metrics).texts, store)
+            expected = expected_texts(job, name, metrics) if job else texts
+            whole = job_as_read(job, name, metrics).texts if job else texts
+            yield _unscored_work_of(name, metrics[name], expected, whole, store)
 
 
 def _open_store(path: Path) -> AbstractContextManager[ScoreStore | None]:

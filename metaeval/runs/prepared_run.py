@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metaeval import registry
-from metaeval.cells import objects
 from metaeval.config import PairSettings, RunConfig
 from metaeval.config_files import check_file, config_file, variants
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
@@ -162,18 +161,13 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     """
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
-        raise without_documents(config)
+        option = find_dataset(config.dataset, config)[0].corpus_option
+        documents = f", or give the documents: --set dataset_options.{option}=FILE" if option else ""
+        raise UserError(
+            f"{config.dataset} has ratings of texts, but not the documents that they are about: evaluate existing "
+            f"scores with 'metaeval evaluate -d {config.dataset}'{documents}."
+        )
     return loaded, name, chosen
-
-
-def without_documents(config: RunConfig) -> UserError:
-    """Return the error for a rated set where cited documents, or the texts of pairs, are needed."""
-    option = find_dataset(config.dataset, config)[0].corpus_option
-    documents = f", or give the documents: --set dataset_options.{option}=FILE" if option else ""
-    return UserError(
-        f"{config.dataset} has ratings of texts, but not the documents that they are about: evaluate existing scores "
-        f"with 'metaeval evaluate -d {config.dataset}'{documents}."
-    )
 
 
 def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
@@ -286,7 +280,7 @@ class RatedSet:
         import pandas
 
         rows = self.ratings.columns
-        frame = pandas.DataFrame({"id": objects(rows.id), **rows.fields}, index=rows.id.tolist())
+        frame = pandas.DataFrame({**dict.fromkeys(self.ratings.headings), **rows.fields}, index=rows.id.tolist())
         return pairs_in(UserTable(self.name, frame, "rating"), self._mapped)[0]
 
     @cached_property

@@ -25,15 +25,7 @@ from metaeval.files import sha256_file, sha256_json
 from metaeval.headings import SCORES, TEXTS
 from metaeval.report.result import Ledger
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, load_metrics
-from metaeval.runs.prepared_run import (
-    Job,
-    RatedSet,
-    find_dataset,
-    kind_of_data,
-    prepare,
-    prepare_ratings,
-    without_documents,
-)
+from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, kind_of_data, load_corpus, prepare, prepare_ratings
 from metaeval.runs.row_scores import JobScores, job_as_read, job_scores, joins, score_rows
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore, Status
@@ -99,7 +91,7 @@ def load_run_data(
     known = {*registry.names("metric"), *(name for name in named if ":" in name or registry.is_given("metric", name))}
     files = data is None and any(find_dataset(config.dataset, config)[0].files.values())
     if files and known.intersection(named):
-        raise without_documents(config)
+        load_corpus(config)  # which says that the texts are not there
     rated = prepare_ratings(config, data)
     scores = rated.ratings.scores
     if unscored := [name for name in named if name not in scores]:
@@ -107,9 +99,8 @@ def load_run_data(
         if (wrong := next(others, None)) is not None:
             raise unknown(f"metric published with {rated.name}", wrong, scores)
         _ = rated.texts
-    if len(rated.text_headings) == len(TEXTS) and (
-        both := [name for name in named if name in scores and name in known]
-    ):
+    both = [name for name in named if name in scores and name in known]
+    if both and len(rated.text_headings) == len(TEXTS):
         _log.warning("%s: %s is the column of this name: rename it to run the metric.", rated.name, ", ".join(both))
     names = tuple(dict.fromkeys([*(scores if published else ()), *config.metrics]))
     config = config.model_copy(update={"metrics": names})
@@ -126,8 +117,7 @@ def named_metrics(config: RunConfig, published: Collection[str] | None = None) -
     if not config.metrics:
         raise UserError("No metric is given: give at least one, for example --metrics overlap.")
     files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
-    of_data = find_dataset(config.dataset, config)[0].scores if published is None else published
-    scored = {*files, PUBLISHED, *of_data}
+    scored = {*files, PUBLISHED, *(find_dataset(config.dataset, config)[0].scores if published is None else published)}
     registry.refuse_given("metric", scored, f"the published scores of {config.dataset}")
     metrics = load_metrics((name for name in config.metrics if name not in scored), config)
     # The other mapped columns belong to the ratings.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from metaeval.files import sha256_json
 from metaeval.registry import with_places
 from metaeval.report.table_files import load_table
 from metaeval.runs.loaded_metrics import LoadedMetrics, plug_in
-from metaeval.runs.score_columns import FILE_PREFIX
 from metaeval.scoring.contract import Combination, Metric
 
 SOFT = "soft"
@@ -116,25 +115,13 @@ def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
     return None
 
 
-def refuse_files(names: Iterable[str]) -> None:
-    """Raise `UserError` for score files where a metric has to give verdicts."""
-    for name in names:
-        if name.startswith(FILE_PREFIX):
-            raise _scored(f"{name} is a file")
-
-
-def _scored(what: str) -> UserError:
-    return UserError(f"{what} of scores and cannot score new pairs: give a metric by its name.")
-
-
 def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
     """Return the metric `name` if it can judge pairs one by one; no model is loaded or downloaded yet.
 
-    Raises `UserError` for a file of scores, and for a metric whose score of a pair depends on the other pairs.
+    Raises `UserError` for a file or column of scores, and a metric whose score of a pair depends on the other pairs.
     """
-    refuse_files([name])
     if name not in metrics.by_name:
-        raise _scored(f"{name} is a column")
+        raise UserError(f"{name} is a file or column of scores and cannot score new pairs: give a metric by its name.")
     metric = metrics.fresh(name)
     if isinstance(metric, Combination) or metric.corpus_dependent:
         raise UserError(

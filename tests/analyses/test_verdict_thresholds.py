@@ -85,7 +85,7 @@ def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
         # Two full and one other at each score: deciding all alike is best.
         ([(2, "none"), (2, "full")], {}, {}, "gives every row the same decision"),
         (SEPARATE, {"dataset": "frank", "unit": "chunk"}, {}, "frank has ratings of texts, but not the documents"),
-        (SEPARATE, {"metrics": ("scores:mine.jsonl",)}, {}, "give a metric by its name"),
+        (SEPARATE, {"metrics": ("published",)}, {}, "give a metric by its name"),
     ],
 )
 def test_what_cannot_be_learnt_is_refused(corpus, kinds, run, settings, says):

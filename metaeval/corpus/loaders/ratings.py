@@ -113,11 +113,12 @@ def ratings_of(table: UserTable, options: Mapping[str, str] = MappingProxyType({
     if export := label_export(table, chosen, chosen.get("gold", "")):
         table, chosen["gold"], note, _ = export
         _log.warning("%s: %s.", table.name, note)
-    return _ratings(name or table.name, table.name, _from_table(table, chosen), chosen)
+    return _ratings(name or table.name, table, _from_table(table, chosen), chosen)
 
 
-def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> Ratings:
+def _ratings(name: str, table: UserTable, read: _Read, chosen: Mapping[str, str]) -> Ratings:
     """Return the rated set called `name`, with the chosen dimension of its gold, binarised if the options say so."""
+    where = table.name
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
         raise UserError(
@@ -175,7 +176,8 @@ def _ratings(name: str, where: str, read: _Read, chosen: Mapping[str, str]) -> R
     if limit is None and numbers and not words:
         keep = "--set dataset_options.levels=no (in Python dataset_options={'levels': 'no'})"
         _log.warning("%s: gold 2, 1 and 0 is full, partial and no support; ratings instead: %s.", where, keep)
-    return Ratings(name, columns, scores, dropped, levels=limit is None and (words or numbers), unrated=unrated)
+    levels = limit is None and (words or numbers)
+    return Ratings(name, columns, scores, dropped, levels, unrated, table.headings)
 
 
 def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
