@@ -548,14 +548,14 @@ def estimate(
 def evaluate(
     *files: str | Path,
     by: str = '',
-    data: Any = None,
     config: str | Path | None = None,
+    split: str | None = None,
+    data: Any = None,
+    dataset_options: Mapping[str, str] = ...,
+    columns: Mapping[str, str] = ...,
     dataset: str = 'mini',
     encoding: str = '',
     skip_bad_cells: bool = False,
-    split: str | None = None,
-    dataset_options: Mapping[str, str] = ...,
-    columns: Mapping[str, str] = ...,
     chunk: Mapping[str, Any] = ...,
     unit: Literal[
         'chunk', 'citation', 'page', 'evidence', 'statement'
@@ -802,7 +802,7 @@ def run(
     encoding: str = '',
     skip_bad_cells: bool = False,
     split: str | None = None,
-    data: str | Path | None = None,
+    data: Any = None,
     dataset_options: Mapping[str, str] = ...,
     columns: Mapping[str, str] = ...,
     chunk: Mapping[str, Any] = ...,

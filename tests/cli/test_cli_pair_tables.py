@@ -229,3 +229,167 @@ def test_joined_files_of_shards_give_the_numbers_of_the_whole(metric, words, ran
 def test_a_shard_that_would_not_be_a_part_of_the_whole_is_refused(words, why, refused):
     write(made())
     assert why in refused("score", *words, *DATA, "-q")
+
+
+def rows_of(path):
+    """What a result file says of its metrics: values, intervals, counts and marks, without signatures."""
+    kept = {"scored", "unscored", "total", "statuses", "values"}
+    return [row.model_dump(include=kept) for row in load_result(Path(path)).rows if row.kind == "metric"]
+
+
+def job():
+    return Path("results/latest").resolve()
+
+
+PROTOCOLS = ["correlation", "classification", "retrieval", "decision", "preference", "systems", "verdicts"]
+
+
+LABELS = ("none", "partial", "full")
+
+
+def labelled(**changed):
+    columns = made(level=[LABELS[n * 7 % 3] for n in range(ROWS)], **changed)
+    del columns["gold"]
+    return columns
+
+
+@pytest.mark.parametrize("metric", ["rouge", "own:Distance", "bm25", "ensemble:overlap+rouge"])
+def test_a_run_on_a_table_gives_the_numbers_of_its_score_file_under_every_protocol(metric, ran):
+    """A direction, and scores that depend on all texts, make no difference; a rerun scores nothing."""
+    write(labelled(system=[f"s{n % 5}" for n in range(ROWS)]))
+    words = (*DATA, "-p", ",".join(PROTOCOLS), *QUICK[1:])
+    ran("score", "-m", metric, *DATA, "-o", "out", "-q")
+    (file,) = Path("out").glob("*.jsonl")
+    ran("evaluate", file, *words)
+    read = {path.name: rows_of(path) for path in job().glob("*.json") if path.name != "manifest.json"}
+    assert {path.removesuffix(".json") for path in read} >= {*PROTOCOLS} - {"preference"}
+    told = ran("run", "-m", metric, *words, "--store", "new.sqlite").err
+    assert {name: rows_of(job() / name) for name in read} == read
+    assert "from the store" not in told
+    kept = {name: (job() / name).read_bytes() for name in read}
+    assert "69 of 69 pairs from the store" in ran("run", "-m", metric, *words, "--store", "new.sqlite").err
+    assert {name: (job() / name).read_bytes() for name in read} == kept
+    assert read["correlation.json"][0]["scored"] >= ROWS - 1
+
+
+def ran_on(ran, path, *words):
+    """The bytes of the correlations of two metrics on a table."""
+    ran("run", "-m", "overlap,rouge", "-d", "ratings", "--data", path, "-p", "correlation", "-q", *QUICK, *words)
+    return (job() / "correlation.json").read_bytes()
+
+
+def test_every_form_of_a_table_gives_the_same_result_file(ran):
+    pytest.importorskip("openpyxl", reason="needs the extra 'xlsx'")
+    columns = labelled()
+    columns["statement"][5] = "橋は開いた"
+    columns["source"] = [" ".join(text.split()) for text in columns["source"]]  # a line of TSV holds no two blanks
+    for ending in ("csv", "tsv", "xlsx", "jsonl", "parquet"):
+        write(columns, f"pairs.{ending}")
+    found = {ending: ran_on(ran, f"pairs.{ending}") for ending in ("csv", "tsv", "xlsx", "jsonl", "parquet")}
+    assert [ending for ending in found if found[ending] != found["csv"]] == []
+    other = columns | {"source": [*columns["source"][:-1], "Another text."]}
+    write(other, "pairs.csv")
+    assert ran_on(ran, "pairs.csv") != found["csv"]  # the scores may differ, and the job's folder does
+
+
+def test_other_headings_lists_and_annotators_are_read_and_said(ran, caplog):
+    columns = labelled()
+    write(columns)
+    values = rows_of_bytes(ran_on(ran, "pairs.parquet"))
+    lists = columns | {"source": [text.partition(" ")[::2] for text in columns["source"]]}
+    write(lists, "pairs.parquet")
+    renamed = {"id": "Nr", "statement": "claim", "source": "document", "group": "group", "level": "label"}
+    write({new: columns[old] for old, new in renamed.items()}, "pairs.csv")
+    ran_on(ran, "pairs.csv")
+    assert 'pairs is scored so: source from "document", statement from "claim".' in caplog.text
+    assert rows_of(job() / "correlation.json") == values
+    alike = {"Nr": columns["id"], "statement": columns["statement"], "article": columns["source"]}
+    write({**alike, "group": columns["group"], "label": columns["level"]}, "pairs.csv")
+    assert rows_of_bytes(ran_on(ran, "pairs.csv", "--map", "source=article")) == values
+    twice = {name: [*cells, *cells] for name, cells in columns.items()}
+    write(twice | {"annotator": ["Ana"] * ROWS + ["Ben"] * ROWS}, "pairs.csv")
+    assert rows_of_bytes(ran_on(ran, "pairs.csv")) == values
+    write(lists, "pairs.jsonl")
+    assert rows_of_bytes(ran_on(ran, "pairs.jsonl")) == rows_of_bytes(ran_on(ran, "pairs.parquet"))
+
+
+def rows_of_bytes(content):
+    Path("one.json").write_bytes(content)
+    return rows_of("one.json")
+
+
+@pytest.mark.parametrize(
+    ("columns", "words", "why"),
+    [
+        ({"source": None}, [], "no column for the source"),
+        ({}, ["--map", "source=sauce"], "no column \"sauce\". Did you mean 'source'?"),
+        ({"source": ["", *["x"] * 69]}, [], 'pairs rating r0, column "source" is blank'),
+        ({}, ["-s", "chunk.size=50"], "chunk.size=50 is for data with cited documents"),
+        ({}, ["-s", "aggregate=mean"], "aggregate=mean is for data with cited documents"),
+        ({}, ["-u", "page"], "unit=page is for data with cited documents"),
+        ({"judge": [0.5] * ROWS}, ["-m", "juge"], "Did you mean 'judge'"),
+    ],
+)
+def test_what_a_run_on_a_table_lacks_is_said_before_anything_is_scored(columns, words, why, refused):
+    write({name: cells for name, cells in (labelled() | columns).items() if cells}, "pairs.csv")
+    metric = () if "-m" in words else ("-m", "toys:Company")
+    assert why in refused("run", *metric, "-d", "ratings", "--data", "pairs.csv", "-q", *words)
+    assert not Path("log").exists()
+
+
+def test_a_column_and_a_metric_of_one_name_are_told_apart(ran, caplog):
+    write(labelled(overlap=[n % 5 / 4 for n in range(ROWS)]))
+    ran("run", "-m", "overlap", *DATA, "-p", "correlation", "-q", *QUICK)
+    assert "overlap is the column of this name" in caplog.text
+    found = rows_of(job() / "correlation.json")
+    ran("evaluate", *DATA, "-p", "correlation", "-q", *QUICK)
+    assert rows_of(job() / "correlation.json") == found
+
+
+def test_the_job_of_a_table_is_shown_viewed_exported_and_run_again(ran):
+    from metaeval.explorer.page_data import View, show_job
+
+    columns = labelled(statement=[f"It opened {n} times." for n in range(ROWS)])
+    write(columns)
+    ran("run", "-m", "overlap,rouge", *DATA, "-q", *QUICK)
+    shown = show_job(job(), View())
+    about = shown["job"]
+    texts = [about["texts"][numbers[0]] for numbers in about["rows"]["texts"]]
+    of = dict(zip(about["rows"]["id"], zip(texts, about["rows"]["statement"], strict=True), strict=True))
+    assert {name: about["statementTexts"][number] for name, (_, number) in of.items()} == dict(
+        zip(columns["id"], columns["statement"], strict=True)
+    )
+    assert {name: text for name, (text, _) in of.items()} == dict(zip(columns["id"], columns["source"], strict=True))
+    assert [metric["spans"] for metric in about["metrics"][:2]] == [True, True]
+    (spans,) = shown["spans-0"][0]
+    first = of[about["rows"]["id"][0]]
+    side, start, length = spans[:3]
+    assert (first[0] if side else about["statementTexts"][first[1]])[start : start + length].strip()
+    assert "overlap@v1" in ran("results", "show").out
+    assert "5 of 5 files are the same bytes" in ran("results", "rerun").out
+    ran("results", "export", "-o", "out")
+    assert list(Path("out").glob("*.csv"))
+    ran("view", "-o", "v.html")
+    assert Path("v.html").stat().st_size > 10_000
+
+
+def test_what_a_run_on_a_table_would_do_is_counted(ran):
+    write(labelled())
+    assert "overlap: 69 pairs, 0 stored, 69 to score (ready)\n" in ran("run", "-m", "overlap", *DATA, "--dry-run").out
+
+
+@pytest.mark.parametrize("command", ["run", "evaluate"])
+def test_a_data_frame_is_the_data_and_its_job_can_be_run_again(command, ran):
+    import pandas
+
+    import metaeval
+
+    table = pandas.DataFrame(labelled(judge=[n % 2 for n in range(ROWS)]))
+    settings = {"protocols": ["correlation"], "interval": {"resamples": 0}, "comparison": {"permutations": 0}}
+    named = {"metrics": ["overlap"]} if command == "run" else {}
+    (found,) = (results := getattr(metaeval, command)(data=table, **named, **settings))
+    write(labelled(judge=[n % 2 for n in range(ROWS)]))
+    (of_file,) = getattr(metaeval, command)(data="pairs.parquet", dataset="ratings", **named, **settings)
+    assert [row.values for row in found.rows] == [row.values for row in of_file.rows]
+    results.write()
+    assert "files are the same bytes" in ran("results", "rerun").out
