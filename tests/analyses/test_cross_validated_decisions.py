@@ -1,10 +1,12 @@
 """Decisions of one metric: the decision protocol's own, and what follows from their counts."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import metaeval
 from metaeval import registry
 from metaeval.analyses.cross_validated_decisions import (
     cross_validated_decisions,
@@ -144,3 +146,48 @@ def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
 def test_folds_that_the_groups_do_not_fill_are_refused(panel, frame):
     with pytest.raises(UserError, match=r"29 folds need at least 29 groups, and overlap scored only 28 groups of mini"):
         scored_rows(frame, panel.columns[0], 29)
+
+
+SHEETS = ("decision-thresholds", "decision-levels", "calibration", "reliability")
+
+
+def test_a_table_with_levels_has_the_decisions_of_the_corpus(tmp_path, monkeypatch):
+    """The pairs of a published data set, as a table of ratings: scored there, elsewhere, or with a column of scores."""
+    data = Path(__file__).parents[3] / "shared" / "data"
+    if not (data / "wice").is_dir():
+        pytest.skip("needs the published files of WiCE")
+    monkeypatch.chdir(tmp_path)
+    wice = {"dataset": "wice", "split": "dev", "data": data}
+    quick = {"interval": {"resamples": 0}, "comparison": {"permutations": 0}, "controls": False}
+    pairs = metaeval.pairs(**wice).to_frame()
+    pairs["level"] = pairs["level"].map({2: "full", 1: "partial", 0: "none"})
+    pairs = pairs[pairs["level"].notna()][["pair_id", "group", "level", "statement", "source"]]
+    known = metaeval.thresholds(metrics=["overlap"], **wice, **quick)
+    scored = metaeval.score("overlap", list(pairs["source"]), list(pairs["statement"])).to_frame()["score"].tolist()
+    pairs.to_csv("pairs.csv", index=False)
+    pairs.assign(score=scored)[["pair_id", "score"]].to_csv("overlap.csv", index=False)
+    pairs.assign(overlap=scored).drop(columns="source").to_csv("scored.csv", index=False)
+    given = {"pairs.csv": {"metrics": ["overlap"]}, "scored.csv": {}, "./pairs.csv": {"metrics": ["overlap.csv"]}}
+    for path, named in given.items():
+        found = metaeval.thresholds(dataset="ratings", data=path, **named, **quick)
+        for sheet in SHEETS:
+            assert [dict(one, metric="") for one in found[sheet].records] == [
+                dict(one, metric="") for one in known[sheet].records
+            ]
+    learnt = metaeval.thresholds(learn=True, metrics=["overlap"], dataset="ratings", data="pairs.csv", **quick)
+    of_corpus = metaeval.thresholds(learn=True, metrics=["overlap"], unit="chunk", **wice, **quick)
+    assert learnt["calibration"].records == of_corpus["calibration"].records
+    with pytest.raises(UserError, match="cannot score new pairs"):
+        metaeval.thresholds(learn=True, metrics=["overlap"], dataset="ratings", data="scored.csv", **quick)
+
+
+def test_ratings_that_are_no_levels_have_no_decisions_and_nothing_is_scored(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{n},Bridge {n} was opened.,It opened.,{n / 4}\n" for n in range(8))
+    (tmp_path / "p.csv").write_text(f"id,source,statement,human\n{rows}")
+    for more in ({}, {"learn": True}):
+        with pytest.raises(UserError, match="holds ratings"):
+            metaeval.thresholds(
+                metrics=["overlap"], dataset="ratings", data="p.csv", store=tmp_path / "s.sqlite", **more
+            )
+    assert not (tmp_path / "s.sqlite").exists()
