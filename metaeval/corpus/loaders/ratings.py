@@ -440,7 +440,7 @@ DATASET = own_file(
     "A file of human ratings of your own",
     "metaeval-ratings/1",
     wanted='one {"id": ..., "group": ..., "gold": ...} per line, or a table',
-    note="metaeval.corpus.loaders.ratings. Without documents: for scores that exist already.",
+    note="metaeval.corpus.loaders.ratings. For scores that exist already, and statements with their sources.",
     kind="ratings",
     options={
         "gold": Option("", "column of the human rating, or its dimension; all: a rating of each dimension"),
