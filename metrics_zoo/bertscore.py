@@ -293,8 +293,8 @@ class BERTScore(TwoStepMetric, ModelMetric):
     @cached_property
     def backbone(self) -> Backbone:
         """The encoder, loaded when first used."""
-        given, official = self.options, self.options.engine == "official"
-        return load_backbone(self.model_folder, self.layer, given.dtype, self.batch_tokens, self.device, official)
+        dtype, official = self.options.dtype, self.options.engine == "official"
+        return load_backbone(self.model_folder, self.layer, dtype, self.batch_tokens, self.device, official)
 
     @cached_property
     def texts(self) -> JobTexts:
@@ -336,13 +336,13 @@ class BERTScore(TwoStepMetric, ModelMetric):
             texts = {text: EncodedText(self.weights[:0], ids, len(ids) + cut, cut) for text, ids, cut in read}
             # It fails on a text without words, for which any other stands here: such a pair's match is not read.
             worded = {text: _Text(text if texts[text].tokens > 2 else "-") for text in used}
-            given = ([worded[text] for text in side] for side in zip(*pairs, strict=True))
+            both = ([worded[text] for text in side] for side in zip(*pairs, strict=True))
             size = max(self.batch_tokens // max(len(text.ids) for text in texts.values()), 1)
             with model_loading.quiet_transformers():
-                sides = self.backbone.official(*given, idf_dict=self.weights.tolist(), batch_size=size).tolist()
+                sides = self.backbone.official(*both, idf_dict=self.weights.tolist(), batch_size=size).tolist()
         return [
-            TokenMatch(*both[:2], *wordless_and_counts(texts[source], texts[statement]))
-            for (source, statement), both in zip(pairs, sides, strict=True)
+            TokenMatch(precision, recall, *wordless_and_counts(texts[source], texts[statement]))
+            for (source, statement), (precision, recall, *_) in zip(pairs, sides, strict=True)
         ]
 
     def judge(self, observations: Sequence[TokenMatch]) -> list[PairScore]:
