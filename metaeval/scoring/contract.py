@@ -145,7 +145,7 @@ class MetricCard:
 
 def version_of(package: str) -> str:
     """Return the version of an installed package; "none" if it is not installed."""
-    return next((found.version for found in distributions(name=package)), "none")
+    return next((installed.version for installed in distributions(name=package)), "none")
 
 
 class MetricOptions(BaseModel):
