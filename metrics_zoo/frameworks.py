@@ -91,8 +91,8 @@ class _Framework(FunctionMetric):
             return self.made(base_url=server.base_url, api_key=server.key or "none")
         except ImportError as error:
             raise UserError(
-                f"Metric {self.card.name!r} cannot import its framework ({error}): type "
-                f"'pip install {self.card.install}'."
+                f"Metric {self.card.name!r} cannot import its framework ({error}): "
+                f'type "pip install {self.card.install}".'
             ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,8 @@ from metaeval.scoring.contract import Combination, Metric, PairScore, TextPair
 from metaeval.scoring.engine import ScoredPairs, score_pairs
 from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.score_store import ScoreStore
+
+_log = logging.getLogger("metaeval")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,8 @@ def score_rows(
 ) -> Iterator[tuple[str, Metric, JobScores]]:
     """Yield each metric's name, the metric, and its scores of a job's rows; those that need chunks come last."""
     metrics = metrics.settled(job.texts)
+    if partly := [name for name in metrics.names if metrics[name].card.whole_pages and not job.config.whole_pages]:
+        _log.warning("%s: made for whole contexts, and shown parts of pages here: give --unit page.", ", ".join(partly))
     in_chunks = [name for name in metrics.names if job_as_read(job, name, metrics) is not job]
     as_is = [name for name in metrics.names if name not in in_chunks]
     with worker_pool(metrics.config) as pool:

@@ -148,8 +148,6 @@ def scored_columns(
     The path of a score file is added to the name of a column that an earlier one has. The score store is opened only if
     a metric has to be scored.
     """
-    if partly := [name for name in metrics.names if metrics[name].card.whole_pages and not job.config.whole_pages]:
-        _log.warning("%s: made for whole contexts, and shown parts of pages here: give --unit page.", ", ".join(partly))
     with ScoreStore(job.config.store_path) if metrics.names else nullcontext() as store:
         scored = {
             name: _metric_column(job, name, metric, metrics, scores)
