@@ -17,7 +17,7 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError
 from metaeval.files import csv_text
 from metaeval.runs import loaded_metrics
-from metaeval.runs.loaded_metrics import load_metric, missing_packages
+from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.readiness import registered_states
 from metaeval.scoring.contract import Metric, MetricCard, PairScore
 from metrics_zoo import frameworks
@@ -151,7 +151,7 @@ def run(tmp_path, server):
 def installed(request):
     """The name of a metric whose framework is installed here."""
     card = registry.find("metric", request.param).card
-    if missing_packages(card):
+    if card.missing:
         pytest.skip(f"{request.param} runs where its framework is installed: pip install {card.install}")
     return request.param
 
@@ -198,7 +198,7 @@ def test_the_five_are_registered_as_a_whole_and_listed_without_an_import():
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_framework_that_is_not_installed_is_named_with_its_command(name, monkeypatch, capsys):
-    monkeypatch.setattr(loaded_metrics, "missing_packages", lambda card: list(card.modules))
+    monkeypatch.setattr(MetricCard, "missing", property(lambda card: list(card.modules)))
     monkeypatch.setattr(sys, "argv", ["metaeval", "score", "-m", name])
     with pytest.raises(SystemExit) as end:
         main()
@@ -216,7 +216,7 @@ def test_model_address_and_version_are_in_the_key_of_a_score(name, monkeypatch):
     assert identity(name, concurrency=2, api_key_env="MY_KEY") == plain
     assert identity(name, model="other") != plain
     assert identity(name, base_url="http://127.0.0.1:1/v1") != plain
-    monkeypatch.setattr(loaded_metrics, "_version", lambda package: "99.0")
+    monkeypatch.setattr(loaded_metrics, "version_of", lambda package: "99.0")
     assert "99.0" in identity(name)["origin"]
     assert identity(name) != plain
 
