@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 
+import numpy as np
 import pytest
 from scipy.stats import rankdata
 
@@ -556,3 +557,20 @@ def test_a_named_slice_is_kept_compared_between_runs_and_taken_to_another_page(o
     page.get_by_label("Read slices from a file").set_input_files(tmp_path / "slices.json")
     page.get_by_role("button", name="Show").click()
     assert count(page) == kept
+
+
+def test_a_judges_false_passes_and_fails_are_slices(open_page, cli, tmp_path):
+    people, judge = (np.random.default_rng(seed).random(60) < 0.5 for seed in (1, 2))
+    lines = [["id", "statement", "label", "judge"]]
+    words = np.where(people, "pass", "fail"), np.where(judge, "yes", "no")
+    lines += [[n, f"text {n}", *row] for n, row in enumerate(zip(*words, strict=True))]
+    (tmp_path / "mine.csv").write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
+    cli("evaluate", "-d", "ratings", "--data", "mine.csv", "-p", "verdicts", *QUICK)
+    cli("view", "-o", "view.html")
+    page = open_page(tmp_path / "view.html", "view=slices")
+    names = page.locator(".slices b").all_inner_texts()
+    assert names == ["false passes of judge", "false fails of judge"]
+    for name, wrong in zip(names, (judge & ~people, people & ~judge), strict=True):
+        page.get_by_role("tab", name="Slices").click()
+        page.locator(".slices li", has_text=name).get_by_role("button", name="Show").click()
+        assert count(page) == wrong.sum()

@@ -332,3 +332,10 @@ def test_json_in_plain_text_is_read_by_name_and_a_free_rule_is_refused_for_struc
     assert score(body, reply="json")[0] == [PairScore(1.0, tokens=100)]
     with pytest.raises(ValueError, match="which reply=cued_number does not read"):
         judge(output="json_schema", reply="cued_number")
+
+
+def test_the_cost_of_stored_replies():
+    _, metric, _ = score("2", samples=2, seed=1, price_in=1.0, price_out=5.0)
+    assert metric.cost(SOURCE, STATEMENT) == pytest.approx(2 * (100 + 5 * 10) / 1e6)
+    assert metric.cost(SOURCE, "Another statement.") is None
+    assert score("2")[1].cost(SOURCE, STATEMENT) is None
