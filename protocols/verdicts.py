@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from metaeval.stats import classification as measures
-from metaeval.stats.agreement import cohen_kappa, majority
-from metaeval.stats.arrays import Floats, Ints, group_totals, numbered, ratio
+from metaeval.stats.agreement import cohen_kappa
+from metaeval.stats.arrays import Floats, Ints, group_totals, majority, numbered, ratio
 from metaeval.stats.influence import COUNTS, SHARES, SIGNED, Ends
 from metaeval.stats.intervals import intervals
 from metaeval.stats.prediction_powered import Sample, share

@@ -30,8 +30,7 @@ from metaeval.errors import UserError, unknown
 from metaeval.headings import TEXTS, mapped
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
-from metaeval.stats.agreement import majority
-from metaeval.stats.arrays import codes_of
+from metaeval.stats.arrays import codes_of, majority
 from metaeval.tables import UserTable, pairs_in, table_of
 from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Judgements, Protocol

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -32,12 +29,6 @@ def cohen_kappa(counts: Floats, distance: Floats | None = None) -> Floats:
     observed = (apart * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)
     expected = (apart * rows[..., :, None] * columns[..., None, :]).sum(axis=(-2, -1))
     return np.asarray(1 - arrays.ratio(observed, expected))
-
-
-def majority(votes: Iterable[float]) -> float:
-    """Return the vote that most annotators gave; NaN without votes, and where several votes are as frequent."""
-    ranked = Counter(votes).most_common(2)
-    return ranked[0][0] if len(ranked) == 1 or (ranked and ranked[0][1] > ranked[1][1]) else math.nan
 
 
 def fleiss_by_groups(counts: Floats, group: Ints, n_groups: int) -> Prepared:

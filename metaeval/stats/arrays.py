@@ -8,7 +8,8 @@ there, and without fused multiply-add, which numba leaves off. The twins stand b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from importlib.util import find_spec
@@ -207,6 +208,12 @@ def group_totals(values: Floats, group: Ints | SmallInts, n_groups: int) -> Floa
 def distinct(codes: Ints) -> Ints:
     """Return the distinct values of `codes` (n,), ascending, as numpy's `unique` does, but faster for small codes."""
     return np.flatnonzero(np.bincount(codes)) if _near(codes) else np.unique(codes)
+
+
+def majority(votes: Iterable[float]) -> float:
+    """Return the vote that most annotators gave; NaN without votes, and where several votes are as frequent."""
+    ranked = Counter(votes).most_common(2)
+    return ranked[0][0] if len(ranked) == 1 or (ranked and ranked[0][1] > ranked[1][1]) else float("nan")
 
 
 def numbered(codes: Ints) -> tuple[Ints, int]:
