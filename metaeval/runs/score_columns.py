@@ -18,7 +18,7 @@ from metaeval.cells import objects
 from metaeval.config import RunConfig
 from metaeval.config_files import variants
 from metaeval.corpus.model import Corpus
-from metaeval.corpus.ratings import Ratings
+from metaeval.corpus.ratings import Ratings, numerals
 from metaeval.corpus.units import PAGE, read_aggregation
 from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.files import sha256_file, sha256_json
@@ -368,6 +368,8 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
         array_column(metric, score, {"metric": f"{metric}@published", "scores": f"sha256:{fingerprint[:12]}"})
         for metric, (score, fingerprint) in scores.items()
     ]
-    if isinstance(source, RatedSet):
-        columns = [replace(c, unrated=known[c.name].unrated, cost=known[c.name].cost) for c in columns]
+    for place, column in enumerate(columns) if isinstance(source, RatedSet) else ():
+        unrated, cost = known[column.name].unrated, known[column.name].cost
+        signed = {"unlabelled": f"sha256:{sha256_json(numerals(unrated))[:12]}"} if unrated.size else {}
+        columns[place] = replace(column, unrated=unrated, cost=cost, fields={**column.fields, **signed})
     return columns
