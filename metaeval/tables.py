@@ -461,10 +461,7 @@ def name_column(role: str) -> str:
 
 
 def pairs_in(table: UserTable, chosen: Mapping[str, str]) -> tuple[list[tuple[str, str]], dict[str, str]]:
-    """Return the (source, statement) texts in each row of a table of pairs, and the headings by role.
-
-    chosen: headings as the user maps them. Raises `UserError` for a missing column, and a cell that holds no text.
-    """
+    """Return the (source, statement) texts in each row, and headings by role; `UserError` where a text is missing."""
     columns = table.find(PAIRS, chosen, TEXTS)
     named = {*chosen.values(), *TEXTS}
     if guessed := [f"{role} from {shown(columns[role])}" for role in TEXTS if columns[role] not in named]:
