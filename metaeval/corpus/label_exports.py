@@ -155,20 +155,20 @@ def label_export(
     if tool is None or not any(answers):
         return None
     texts, left_out = defaultdict[str, list[str]](list), Counter[str]()
-    rows, given = list[tuple[dict[str, Any], str]](), list[list[tuple[str, str, str]]]()
+    rows, by_people = list[tuple[dict[str, Any], str]](), list[list[tuple[str, str, str]]]()
     for each in answers:
-        given.append([])
+        by_people.append([])
         for name, *rest in each:
             text, who, state = map(_text, rest)
             if text and state.casefold() not in _NO_ANSWER:
-                given[-1].append((str(name), text, who))
+                by_people[-1].append((str(name), text, who))
                 texts[str(name)].append(text)
             else:
                 left_out[f"{_NO_ANSWER.get(state.casefold(), 'blank')} answer"] += 1
     question = _question(table.name, texts, {**WORDS, **own_words(mapping)}, wanted)
     left_out["other answer"] = sum(map(len, texts.values())) - len(texts[question])
     named = any(_text(who) for each in answers for _, _, who, _ in each)
-    for row, levels in zip(table.rows, given, strict=True):
+    for row, levels in zip(table.rows, by_people, strict=True):
         for name in (name for pattern in tool.suggested.split() for name in matching(row.cells, pattern)):
             value = row.cells[name]
             several = len(value) if isinstance(value, list | dict) else not is_blank(value)

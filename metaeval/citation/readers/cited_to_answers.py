@@ -139,8 +139,8 @@ def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
     texts.read(sources)
 
     def filled(passage: Passage, name: str, at: int) -> Passage:
-        found = None if passage.text.strip() else texts.find(CitedSource(id=passage.source), name, at)
-        return replace(found, source=passage.source) if found else passage
+        known = None if passage.text.strip() else texts.find(CitedSource(id=passage.source), name, at)
+        return replace(known, source=passage.source) if known else passage
 
     return [
         replace(answer, passages=tuple(filled(each, answer.id, at) for at, each in enumerate(answer.passages)))

@@ -233,17 +233,17 @@ def _inline(line: str) -> list[_Entry]:
     rest = rest.strip().lstrip("*_ ")
     if not rest or not _heading(name):
         return []
-    found = [*LINK.finditer(rest), *_ADDRESS.finditer(left := LINK.sub("", rest))]
+    addresses = [*LINK.finditer(rest), *_ADDRESS.finditer(left := LINK.sub("", rest))]
     left = _ADDRESS.sub("", left)
     marks = [*brackets(left)]
     starts, ends = [start for start, *_ in marks], [end for _, end, _ in marks]
     before, *texts = (left[start:end] for start, end in zip([0, *ends], [*starts, len(left)], strict=True))
-    titled = bool(texts) and not found and not before and re.search(r"\w{3}", left[ends[0] : ends[0] + 300])
+    titled = bool(texts) and not addresses and not before and re.search(r"\w{3}", left[ends[0] : ends[0] + 300])
     if not titled and not all(map(_SEPARATORS.fullmatch, (before, *texts))):
         return []
     labelled = [(str(number), text) for (*_, numbers), text in zip(marks, texts, strict=True) for number in numbers]
     cited = [_Entry(label, "bracket", 0, text if titled else "") for label, text in labelled]
-    return [*(_Entry("", "bullet", 0, match[0]) for match in found), *cited]
+    return [*(_Entry("", "bullet", 0, match[0]) for match in addresses), *cited]
 
 
 def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[list[_Entry], int]:
