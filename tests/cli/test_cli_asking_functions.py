@@ -133,15 +133,6 @@ def test_a_failed_pair_is_counted_with_its_cause_and_only_it_is_asked_again(serv
     assert server.asked.total() == failed
 
 
-def test_another_model_is_scored_anew(server, ran):
-    ran()
-    ran()
-    assert server.asked.total() == PAIRS
-    ran(MODEL="two")
-    assert set(server.asked.values()) == {2}
-    assert server.asked.total() == 2 * PAIRS
-
-
 def test_a_server_that_is_gone_ends_the_run_after_twenty_calls(server, cli, words):
     server.shutdown()
     server.server_close()

@@ -66,12 +66,7 @@ def asynchronous(asked, wanted):
 def threaded(asked, wanted):
     @metaeval.metric(concurrency=wanted)
     def judge(source, statement):
-        for _ in range(3):
-            asked.begin((source, statement))
-            while asked.waits:
-                time.sleep(0.001)
-            asked.end()
-        return float(statement[1:])
+        return asyncio.run(asynchronous(asked, wanted)(source, statement))
 
     return judge
 
@@ -155,29 +150,23 @@ def test_a_value_beyond_the_range_is_no_score_and_is_named(concurrency):
     assert note.startswith("3 pairs without a score: 2 returned -1.0 (out of range); 1 returned 'n/a'")
 
 
-@pytest.mark.parametrize("made", [asynchronous, threaded])
+@pytest.mark.parametrize("in_loop", [True, False])
 @pytest.mark.parametrize("error", [UserError("no key"), ImportError("no package"), SystemExit("no key")], ids=repr)
-def test_what_every_call_would_raise_ends_the_run_at_once_and_keeps_the_others(tmp_path, made, error):
-    asked = Asked(0)
-    inner = made(asked, 16)
-
+def test_what_every_call_would_raise_ends_the_run_at_once_and_keeps_the_others(tmp_path, in_loop, error):
     @metaeval.metric(identity="ends 1", concurrency=16)
-    async def judge(source, statement):
-        if statement == "s0":
-            await asyncio.sleep(0.3)
-            raise error
-        return await inner(source, statement)
-
-    @metaeval.metric(identity="ends 1", concurrency=16)
-    def plain(source, statement):
+    def judge(source, statement):
         if statement == "s0":
             time.sleep(0.3)
             raise error
-        return inner(source, statement)
+        return 1.0
+
+    @metaeval.metric(identity="ends 1")
+    async def later(source, statement):
+        return await asyncio.to_thread(judge, source, statement)
 
     pairs = [("a", f"s{number}") for number in range(16)]
     with ScoreStore(tmp_path / "scores.sqlite") as store, pytest.raises((UserError, SystemExit), match=str(error)):
-        scored(judge if made is asynchronous else plain, pairs, store)
+        scored(later if in_loop else judge, pairs, store)
     with sqlite3.connect(tmp_path / "scores.sqlite") as file:
         assert file.execute("SELECT COUNT(*) FROM scores").fetchone() == (15,)
 
