@@ -267,6 +267,7 @@ def test_texts_of_ones_own_are_scored_by_name():
 
 
 def test_a_model_metric_without_its_packages_says_what_to_install(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr("metaeval.scoring.contract.version_of", lambda name: "none")
+    monkeypatch.setattr("metaeval.scoring.contract.find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"needs the packages torch.*\.\[models\]"):
         metaeval.score("minilm-cosine", ["the river"], ["river"])

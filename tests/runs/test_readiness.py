@@ -6,9 +6,9 @@ import pytest
 
 from metaeval import registry
 from metaeval.errors import UserError
-from metaeval.runs import readiness as ready
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.readiness import ReadinessState, readiness, registered_states
+from metaeval.scoring import contract
 from tests.cli.samples import with_options
 
 PINNED = "c7b3148015d4ddc263f6e2acb2689e90ac061669"  # the revision of FactCC that is read
@@ -70,8 +70,8 @@ def test_a_folder_counts_and_a_wrong_folder_is_said(no_network, hub, tmp_path):
 
 
 def test_missing_packages_are_named(monkeypatch):
-    found = ready.find_spec
-    monkeypatch.setattr(ready, "find_spec", lambda name: None if name == "torch" else found(name))
+    monkeypatch.setattr(contract, "version_of", lambda name: "none")
+    monkeypatch.setattr(contract, "find_spec", lambda name: None if name == "torch" else name)
     assert str(state("factcc")) == "needs package: extra 'models'"
 
 
