@@ -49,18 +49,13 @@ class FrameworkOptions(MetricOptions):
     """Pairs that are judged at once."""
 
 
-_CARD: dict[str, Any] = {
-    "family": "llm judge",
-    "paper": "none",
-    "low": 0.0,
-    "high": 1.0,
-    "parameters": "the endpoint's",
-    "whole_pages": True,
-}
-_ELSEWHERE = (
-    "Install it into an environment of its own, where it likes: scores come into another one by `metaeval pairs` and "
-    "`metaeval evaluate`."
-)
+def _card(name: str, title: str, licence: str, install: str, summary: str, caution: str) -> MetricCard:
+    """Return the card of a framework's judge. install: what pip installs, the package of the prompts first."""
+    where = " Install it where it likes: `metaeval score` there writes files that `metaeval evaluate` reads elsewhere."
+    packages = tuple(package for package in install.split() if "<" not in package)
+    texts: dict[str, Any] = {"summary": f"{summary} ({title})", "licence": f"{licence} ({title})", "paper": "none"}
+    texts |= {"modules": packages, "install": install, "parameters": "the endpoint's", "caution": caution + where}
+    return MetricCard(name=name, family="llm judge", title=title, low=0.0, high=1.0, whole_pages=True, **texts)
 
 
 class _Framework(FunctionMetric):
@@ -90,24 +85,20 @@ class _Framework(FunctionMetric):
         try:
             return self.made(base_url=server.base_url, api_key=server.key or "none")
         except ImportError as error:
-            raise UserError(
-                f"Metric {self.card.name!r} cannot import its framework ({error}): "
-                f'type "pip install {self.card.install}".'
-            ) from error
+            command = f'type "pip install {self.card.install}"'
+            raise UserError(f"{self.card.name!r} cannot import its framework ({error}): {command}.") from error
 
 
 class RagasFaithfulness(_Framework):
     """RAGAS's faithfulness: the share of the statement's claims that can be inferred from the source."""
 
-    card = MetricCard(
-        name="ragas:faithfulness",
-        title="RAGAS",
-        summary="share of the statement's claims, as a chat model lists them, that follow from the source (RAGAS)",
-        licence="Apache-2.0 (RAGAS)",
-        caution=f"2 calls a pair; without a claim no score, after 1 (RAGAS gives NaN). {_ELSEWHERE}",
-        modules=("ragas",),
-        install="ragas 'langchain-community<0.4'",
-        **_CARD,
+    card = _card(
+        "ragas:faithfulness",
+        "RAGAS",
+        "Apache-2.0",
+        "ragas 'langchain-community<0.4'",
+        "share of the statement's claims, as a chat model lists them, that follow from the source",
+        "2 calls a pair; without a claim no score, after 1 (RAGAS gives NaN).",
     )
 
     def made(self, **server: Any) -> Any:
@@ -127,16 +118,14 @@ class RagasFaithfulness(_Framework):
 class DeepEvalFaithfulness(_Framework):
     """DeepEval's faithfulness: the share of the statement's claims that no fact of the source contradicts."""
 
-    card = MetricCard(
-        name="deepeval:faithfulness",
-        title="DeepEval",
-        summary="share of the statement's claims that the source does not contradict, by a chat model (DeepEval)",
-        licence="Apache-2.0 (DeepEval)",
-        caution="It measures non-contradiction: a claim of which the source says nothing counts as faithful. 3 calls a "
-        f"pair; without a claim 1, after 2. {_ELSEWHERE}",
-        modules=("deepeval",),
-        install="deepeval",
-        **_CARD,
+    card = _card(
+        "deepeval:faithfulness",
+        "DeepEval",
+        "Apache-2.0",
+        "deepeval",
+        "share of the statement's claims that the source does not contradict, by a chat model",
+        "It measures non-contradiction: a claim of which the source says nothing counts as faithful. 3 calls a "
+        "pair; without a claim 1, after 2.",
     )
 
     def made(self, **server: Any) -> Any:
@@ -161,15 +150,13 @@ class DeepEvalFaithfulness(_Framework):
 class PhoenixFaithfulness(_Framework):
     """Phoenix's faithfulness: 1 where a chat model calls the whole statement faithful to the source, else 0."""
 
-    card = MetricCard(
-        name="phoenix:faithfulness",
-        title="Phoenix",
-        summary="whether a chat model calls the whole statement faithful to the source, 1 or 0 (Arize Phoenix)",
-        licence="Elastic License 2.0 (arize-phoenix-evals)",
-        caution=f"1 call a pair: one verdict on the whole, without a list of claims. {_ELSEWHERE}",
-        modules=("arize-phoenix-evals", "openai"),
-        install="arize-phoenix-evals openai",
-        **_CARD,
+    card = _card(
+        "phoenix:faithfulness",
+        "Phoenix",
+        "Elastic License 2.0",
+        "arize-phoenix-evals openai",
+        "whether a chat model calls the whole statement faithful to the source, 1 or 0",
+        "1 call a pair: one verdict on the whole, without a list of claims.",
     )
 
     def made(self, **server: Any) -> Any:
@@ -189,17 +176,14 @@ class PhoenixFaithfulness(_Framework):
 class TruLensGroundedness(_Framework):
     """TruLens's groundedness: mean of a chat model's grades, 0 to 3 over 3, of the statement's sentences."""
 
-    card = MetricCard(
-        name="trulens:groundedness",
-        title="TruLens",
-        summary="mean grade, 0 to 1, of the statement's sentences by a chat model that reads the source (TruLens)",
-        licence="MIT (TruLens)",
-        caution="1 call a pair and 1 a sentence, for which the server needs /v1/responses; without a sentence of "
-        f"substance 0, after 1; for unreadable replies no score (TruLens gives -1). {_ELSEWHERE}",
-        splitter="sentences (NLTK or rules), then those that the model finds trivial left out",
-        modules=("trulens-feedback", "trulens-providers-openai"),
-        install="trulens-feedback trulens-providers-openai",
-        **_CARD,
+    card = _card(
+        "trulens:groundedness",
+        "TruLens",
+        "MIT",
+        "trulens-feedback trulens-providers-openai",
+        "mean grade, 0 to 1, of the statement's sentences by a chat model that reads the source",
+        "1 call a pair and 1 a sentence, for which the server needs /v1/responses; without a sentence of "
+        "substance 0, after 1; for unreadable replies no score (TruLens gives -1).",
     )
 
     def identity(self) -> dict[str, Any]:
@@ -223,15 +207,13 @@ class TruLensGroundedness(_Framework):
 class OpenEvalsGroundedness(_Framework):
     """OpenEvals's groundedness: 1 where a chat model finds that the source supports the whole statement, else 0."""
 
-    card = MetricCard(
-        name="openevals:groundedness",
-        title="OpenEvals",
-        summary="whether a chat model finds the whole statement grounded in the source, 1 or 0 (OpenEvals)",
-        licence="MIT (OpenEvals)",
-        caution=f"1 call a pair: one verdict on the whole, without a list of claims. {_ELSEWHERE}",
-        modules=("openevals",),
-        install="openevals",
-        **_CARD,
+    card = _card(
+        "openevals:groundedness",
+        "OpenEvals",
+        "MIT",
+        "openevals",
+        "whether a chat model finds the whole statement grounded in the source, 1 or 0",
+        "1 call a pair: one verdict on the whole, without a list of claims.",
     )
 
     def made(self, **server: Any) -> Any:
