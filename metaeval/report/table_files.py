@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from metaeval.files import csv_text, write_texts
 from metaeval.parsing import json_objects
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.html_report import Section, page_of
+from metaeval.report.judge_card import judge_cards
 from metaeval.report.multiverse import MULTIVERSE, load_multiverse, multiverse_tables
 from metaeval.report.result import SCHEMA as RESULT
 from metaeval.report.result import checked, load_result, read_versioned
@@ -64,7 +66,8 @@ def tables_in(path: Path) -> list[Table]:
     """Return the tables of a JSON file of a result, an analysis or a multiverse; empty for any other file."""
     version = read_versioned(path)[1] if path.suffix == ".json" else None
     if version == RESULT:
-        return [lay_out(load_result(path))]
+        result = load_result(path)
+        return [lay_out(result), *judge_cards(result, sys.maxsize)]
     if version == SCHEMA:
         return [load_table(path)]
     return multiverse_tables(load_multiverse(path)) if version == MULTIVERSE else []

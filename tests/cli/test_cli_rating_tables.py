@@ -98,6 +98,8 @@ def test_verdicts_of_several_judges(cli, tmp_path, caplog):
     write(tmp_path / "verdicts.csv", {"item": range(60), "human": np.where(gold == 1, "full", "none"), **said})
     alone = evaluated(cli, "verdicts.csv", "-p", "verdicts").out
     assert " -p verdicts -d ratings" in alone[alone.index("Next: ") :]
+    shown = cli("results", "show").out
+    assert all(f" people {label} " in shown and f" people {label} " in alone for label in ("yes", "no"))
     evaluated(cli, "verdicts.csv", "-p", "verdicts,classification")
     assert "verdicts.csv has no column 'group': each row counts as a group of its own." in caplog.text
     found = values(tmp_path / "results/latest/verdicts.json", "balanced_accuracy")
