@@ -20,15 +20,7 @@ from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets
 from metaeval.citation.citation_table import claims_of, unjudged_claim
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks, find_sentence_splitter
-from metaeval.citation.measures import (
-    citation_shares,
-    f1,
-    filled,
-    macro,
-    means,
-    value_of,
-    variation,
-)
+from metaeval.citation.measures import citation_shares, f1, filled, macro, means, value_of, variation
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.corpus.sentences import RULES
 

@@ -8,12 +8,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
-from metaeval.citation.human.annotator_columns import (
-    joint_agreement,
-    label_columns,
-    pair_agreement,
-    read_label_sets,
-)
+from metaeval.citation.human.annotator_columns import joint_agreement, label_columns, pair_agreement, read_label_sets
 from metaeval.errors import UserError
 from metaeval.stats.intervals import Resampling
 

@@ -13,19 +13,7 @@ from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.corpus.data_rows import DataRow
 from metaeval.decisions.citation_items import items_of
 from metaeval.errors import UserError
-from tests.citation.answer_shapes import (
-    BYTES,
-    EXPECTED,
-    FIRST,
-    SECOND,
-    SHAPES,
-    TEXT,
-    URL,
-    UTF16,
-    A,
-    B,
-    annotation,
-)
+from tests.citation.answer_shapes import BYTES, EXPECTED, FIRST, SECOND, SHAPES, TEXT, URL, UTF16, A, B, annotation
 
 
 def written(folder, *records, name="a.jsonl"):

@@ -4,14 +4,7 @@ import pytest
 
 from metaeval.citation import marks_and_sentences
 from metaeval.citation.data_model import Mark
-from metaeval.citation.marks_and_sentences import (
-    added,
-    cited_spans,
-    find_marks,
-    joined,
-    unread,
-    whole,
-)
+from metaeval.citation.marks_and_sentences import added, cited_spans, find_marks, joined, unread, whole
 from metaeval.corpus.sentences import split_sentences
 
 # Text, and the numbers read with every style on (None: unparsable).

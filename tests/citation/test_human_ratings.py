@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.rated_statements import (
-    SENTENCES,
-    HumanAnswer,
-    RatedStatement,
-    align,
-    rating_of,
-    units,
-)
+from metaeval.citation.human.rated_statements import SENTENCES, HumanAnswer, RatedStatement, align, rating_of, units
 from metaeval.citation.marks_and_sentences import split, whole
 from metaeval.citation.readers.expertqa import with_marks, write_statements
 

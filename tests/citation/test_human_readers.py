@@ -228,11 +228,7 @@ def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline
     assert {
         name: [(one.start, None if one.reason == "absent" else one.value) for one in own.itertuples()]
         for name, own in found.groupby("measure", sort=False)
-    } == {
-        "auto": [(0, 0.5)],
-        "lqac_f1": [(0, None), (16, 0.0)],
-        "attrscore_strict_gpt": [(0, 1.0), (16, 0.0)],
-    }
+    } == {"auto": [(0, 0.5)], "lqac_f1": [(0, None), (16, 0.0)], "attrscore_strict_gpt": [(0, 1.0), (16, 0.0)]}
 
 
 def test_one_score_for_each_answer_and_no_empty_file(tmp_path):

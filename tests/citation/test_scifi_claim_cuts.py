@@ -37,11 +37,7 @@ CLAIMS = {
         "If the patient has a fever, the doctor may prescribe antibiotics",
         "If the patient has a fever, the doctor may recommend rest",
     ],
-    "own28": [
-        "The film received positive reviews",
-        "The film won two awards",
-        "The film earned less than its budget",
-    ],
+    "own28": ["The film received positive reviews", "The film won two awards", "The film earned less than its budget"],
 }
 
 

@@ -116,7 +116,7 @@ def test_a_citation_that_the_tree_does_not_reach_takes_the_whole_sentence():
     apart = parse(heads=(1, 1, 2, 2, 2, 2), labels=("nsubj", "dep", "ROOT", "cc", "conj", "punct"))
     found = read("Cups [1] hold tea and ink [2].", apart)
     assert said(found) == [
-        ("Cups hold tea and ink.", "Cups hold tea and ink.", "sentence", "fallback: citation outside the parse tree"),
+        ("Cups hold tea and ink.", "Cups hold tea and ink.", "sentence", "fallback: citation outside the parse tree")
     ]
 
 

@@ -65,10 +65,7 @@ FAULTS = [
     ({"citations": [{"position": 25, "document": 1}]}, "citations[0]: field 'position' is 25"),
     ({"citations": [{"position": -1, "document": 1}]}, "field 'position' is -1"),
     ({"citations": [{"position": True, "document": 1}]}, "'position' is true"),
-    (
-        {"citations": [{"position": 6, "document": 0}]},
-        "citations[0]: field 'document' is 0",
-    ),
+    ({"citations": [{"position": 6, "document": 0}]}, "citations[0]: field 'document' is 0"),
     ({"documents": [], "citations": [{"position": 6, "document": 1}]}, "field 'document' is 1"),
     ({"documents": [{"title": "x"}], "citations": []}, "documents[0]: field 'text' is missing"),
     ({"paragraph": "A Dane [2] did.", "citations": []}, '"[2]" at offset 7'),

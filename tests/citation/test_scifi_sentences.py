@@ -8,14 +8,7 @@ from hypothesis import strategies as st
 
 from metaeval.citation.data_model import Answer, Mark
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.scifi.data_model import (
-    Fact,
-    PlacedGroup,
-    Sentence,
-    find_segment,
-    read_sentences,
-    unread_marks,
-)
+from metaeval.citation.scifi.data_model import Fact, PlacedGroup, Sentence, find_segment, read_sentences, unread_marks
 from metaeval.citation.scifi.fact_entailment import assign
 
 

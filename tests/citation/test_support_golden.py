@@ -16,10 +16,7 @@ from metaeval.citation.measures import value_of
 from metaeval.citation.readers.support_level_files import read_fact, read_trec_judgements
 from metaeval.citation.support.citation_judging import labels_of, support_statements
 from metaeval.citation.support.level_readings import fact_level
-from metaeval.citation.support.measure_definitions import (
-    fact_values,
-    trec_values,
-)
+from metaeval.citation.support.measure_definitions import fact_values, trec_values
 from metaeval.citation.support.measures import StatementLevels
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
