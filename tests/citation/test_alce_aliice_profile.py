@@ -20,18 +20,7 @@ from metaeval.citation.parsers.dependency_parsers import Parse
 from metaeval.citation.pipelines.aliice_paper import read_alike
 from metaeval.corpus.sentences import SentenceSplitter
 
-TEXTS = (
-    "a glass cup",
-    "a plastic cup",
-    "a glass and plastic cup",
-    "rain",
-    "a river",
-    "tea",
-    "snow",
-    "fog",
-    "ice",
-    "stone",
-)
+TEXTS = ("a glass cup", "a plastic cup", "a glass and plastic cup", *"rain,a river,tea,snow,fog,ice,stone".split(","))
 PASSAGES = tuple(Passage(text, "") for text in TEXTS)
 LINES = SentenceSplitter("by-line", lambda text: [part for part in re.split(r"(?<=\.)\s+|\n", text) if part])
 """Splits behind each full stop and at each line break; punkt would split the texts below at the same places."""
@@ -98,20 +87,11 @@ def test_each_answer_by_hand(text, expected):
     assert of_answers(text) == [expected]
 
 
-def test_alces_own_evaluator_gives_other_values_on_the_three_cases():
+@pytest.mark.parametrize("options", [RELEASED, replace(ALIICE, uncited="fails", lines="first", at_most=3)])
+def test_alces_own_evaluator_differs_in_uncited_sentences_lines_and_marks(options):
     three = [text for text, _ in CASES.values()][:3]
-    # Recall 1/2 with the uncited sentence; the first line alone is read; three marks alone, [4] is spare: 2/3.
-    assert of_answers(*three, options=RELEASED) == [(50.0, 100.0), (100.0, 100.0), (100.0, 66.7)]
-
-
-def test_uncited_sentences_lines_and_marks_make_the_difference():
-    changed = replace(ALIICE, uncited="fails", lines="first", at_most=3)
     # Recall 1/2; the first line alone: 1/1 and 2/2; the marks [1][2][4], of which [4] is spare: 1/1 and 2/3.
-    assert of_answers(*[text for text, _ in CASES.values()][:3], options=changed) == [
-        (50.0, 100.0),
-        (100.0, 100.0),
-        (100.0, 66.7),
-    ]
+    assert of_answers(*three, options=options) == [(50.0, 100.0), (100.0, 100.0), (100.0, 66.7)]
 
 
 def test_a_bound_takes_later_passages_out():

@@ -1,4 +1,4 @@
-"""ALCE's two profiles: against the released rules written out plainly, and by hand where the profiles part."""
+"""ALCE's two profiles: against the released rules written out, by hand where they part, and on mangled answers."""
 
 import random
 import re
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from metaeval.citation.alce.citations import PAPER, PROFILES, RELEASED, read_alce, statements
 from metaeval.citation.citation_table import claims_of, find_profile, unjudged
 from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.measures import bounds, citation_shares, macro, value_of
 from metaeval.corpus.sentences import split_sentences
 from metaeval.errors import UserError
@@ -197,12 +198,6 @@ def test_list_items_are_read_behind_the_question():
     assert [one.text[s.claim.start : s.claim.end] for s in found if s.counts] == ["Rhine [1, 2]", "Po", "Elbe."]
 
 
-def test_numbers_from_0_are_shifted_before_all_else():
-    one = answer("Rain fell [0, 4].", first=0)
-    lines = alce_lines([one], says(*sets("15", "1", "5")))
-    assert [(line.citation, line.precision, line.problem) for line in lines] == [(1, 1, None), (5, 1, None)]
-
-
 def test_a_passage_without_a_title_is_its_text_or_stands_under_an_empty_title():
     seen = []
 
@@ -220,3 +215,56 @@ def test_choices_stand_behind_the_name_of_their_profile():
     assert find_profile(PROFILES, "aliice", "move all", "fails").name == "aliice|leading=move all|uncited=fails"
     with pytest.raises(UserError, match="Did you mean 'paper'"):
         find_profile(PROFILES, "papr")
+
+
+FIVE = tuple(Passage(f"passage {number}", f"title {number}") for number in range(5))
+HOSTILE_PIECES = [
+    "[1]", "[2]", "[5]", "[0]", "[6]", "[1, 2]", "[1,2;9]", "[2-4]", "[4-2]", "[^3]", "[ 1 ]", "[[1]]", "[1][1]", "[",
+    "]", "[3", "3]", "[]", "[a]", "[Doe 2020]", "[999999999999]", f"[{'7' * 30}]", f"[{'1' * 4400}", "[١]", "[1,]",
+    "[1]]", "[1\n]", "(1)", "【1】", "[-1]",
+    "<|im_end|>", " ", "\n", "\r\n", "\u2028", ". ", ".", ", ", "? ", "!", " |",
+    "\x00", "\ud800", "Rain fell", "the river rose", "e.g. Dr. Smith", "雨が降った。", "ירד גשם", "\u202eגשם\u202c",
+    "مطر [٢]", "é", "\U0001f327",
+]  # fmt: skip
+
+
+def mangled(seed, count):
+    generator = random.Random(seed)
+    for number in range(count):
+        text = "".join(generator.choices(HOSTILE_PIECES, k=generator.randrange(14)))
+        if generator.random() < 0.3:  # cut anywhere, or turned around
+            text = text[generator.randrange(len(text) + 1) :][:: generator.choice((1, -1))]
+        passages = FIVE[: generator.choice((0, 1, 5))]
+        yield Answer(str(number), text, passages, question="Who [1]?", group=str(number % 50), first=number % 2)
+
+
+def by_pair(pairs):
+    """True, False or no answer, by the pair itself."""
+    return [Verdict((True, False, None)[sum(map(ord, premise + claim)) % 3]) for premise, claim in pairs]
+
+
+@pytest.mark.parametrize("statements", ["sentences", "list items"])
+@pytest.mark.parametrize("profile", ["paper", "released"])
+def test_no_answer_crashes_and_no_mark_is_lost(profile, statements):
+    options = replace(PROFILES[profile], units=statements)
+    answers = list(mangled(seed=f"{profile} {statements}", count=1000))
+    lines = read_alce(answers, options).judge(by_pair)[0]
+    by_answer = {answer.id: [] for answer in answers}
+    for line in lines:
+        by_answer[line.answer].append(line)
+    for answer in answers:
+        marks = [line for line in by_answer[answer.id] if line.start is not None]
+        listed = Counter((line.start, line.citation) for line in marks)
+        # Every mark that any style reads, and every one that the profile reads, has its own line.
+        every = Counter((mark.start, mark.number) for mark in find_marks(answer.text, first=answer.first))
+        assert not every - listed, answer.text
+        assert all(answer.text[line.start] in "[【" and line.end > line.start for line in marks)
+        # No bracket of plain digits is overlooked, by a search that shares nothing with the reader.
+        plain = {match.start() for match in re.finditer(r"\[\d{1,9}\]", answer.text)}
+        assert plain <= {line.start for line in marks}, answer.text
+    for line in lines:
+        assert line.precision is None or line.recall is not None or line.state == "fails"
+        assert (line.state == "unjudged") == bool(line.reason)
+    recall, precision = citation_shares(answers, lines, undefined_is_zero=profile == "released")
+    assert 0 < value_of(macro(recall)) < 1
+    assert 0 < value_of(macro(precision)) < 1

@@ -227,6 +227,13 @@ def test_a_set_without_citations_has_no_value():
     assert [line.state for line in lines] == ["uncited"]
 
 
+def test_claims_that_cite_nothing_and_do_not_count_are_not_open():
+    _, lines = judged("Cups can be made of glass[1]. It rains.", entails=entails_all)
+    ((share,), _) = citation_shares([Answer("a", "", PASSAGES)], lines)
+    assert (share.hits, share.total, share.open) == (1, 1, 0)
+    assert not any(map(unjudged_claim, claims_of(lines)))
+
+
 WORDS = "Cups are made of which and , . don't cannot שלום 🙂 \u200b \x00 3.5%"
 MARKS = "[1] [2] [1][2] [3,4] [1-3] [^2] [0] [٣] [1 1] [[1]] [[["
 RARE = [", ", ". ", "\n", " ", "\ud800", "a" * 300, "[1]" * 30, f"[{'9' * 24}]", f"[{'9' * 5000}]", "[3, 4]"]

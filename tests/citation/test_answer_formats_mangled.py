@@ -1,6 +1,7 @@
-"""Mangled records of each format: one sentence, or an answer in which every citation is accounted for."""
+"""Mangled records of each format: one sentence, or an answer in which every citation has a mark, level or count."""
 
 import json
+import logging
 import re
 from random import Random
 
@@ -12,9 +13,11 @@ from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.answer_files import FORMATS, form_of_answers
 from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.mark_insertion import EXACT, NOT_PLACED, PLACED
+from metaeval.citation.support.citation_judging import labels_of, support_lines, support_statements
 from metaeval.corpus.data_rows import DataRow
+from metaeval.corpus.sentences import RULES
 from metaeval.errors import UserError
-from tests.citation.answer_shapes import CITATIONS, SHAPES, mangled
+from tests.citation.answer_shapes import CITATIONS, SHAPES, mangled, places
 
 
 def check(form, record):
@@ -65,17 +68,7 @@ HOSTILE += ["\ue200cite\ue202x\ue201", "[](" * 200, "\n" * 500 + "[1] http://x",
 
 @pytest.mark.parametrize("form", SHAPES)
 def test_hostile_variants_of_a_record_end_in_one_sentence_or_a_status(form):
-    """At least 60 a format: each field at each depth, replaced by each of these values in turn."""
-    variants = 0
-    for place in all_fields(SHAPES[form]):
-        for value in HOSTILE:
-            copied = json.loads(json.dumps(SHAPES[form]))
-            holder = copied
-            for key in place[:-1]:
-                holder = holder[key]
-            holder[place[-1]] = value
-            variants += outcome(form, copied)
-    assert variants >= 60
+    assert sum(outcome(form, record) for record in replaced(SHAPES[form], HOSTILE)) >= 60
 
 
 def outcome(form, record):
@@ -95,7 +88,74 @@ def is_sentence(text):
     return text.startswith("line 1") and "\n" not in text and text.endswith(".")
 
 
-def all_fields(value, path=()):
-    for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
-        yield (*path, key)
-        yield from all_fields(value[key], (*path, key))
+def replaced(record, values):
+    """The record with each field at each depth replaced by each of these values in turn."""
+    for place in list(places(record))[1:]:
+        for value in values:
+            copied = json.loads(json.dumps(record))
+            holder = copied
+            for key in place[:-1]:
+                holder = holder[key]
+            holder[place[-1]] = value
+            yield copied
+
+
+RECORDS = {name: json.loads(FORMATS[name].example) for name in ("trec-support", "fact")}
+RECORDS["trec-support"]["sentences"] += [
+    {
+        "text": "Tolls [2] ended.",
+        "citations": [{"reference": "doc-b", "support": 0}, {"reference": "doc-a", "support": "-1"}],
+    },
+    {"text": "\x1b[2J", "citations": []},
+]
+ODD_VALUES = [None, 3, "x", "", [], {}, [[]], [None], ["y"], {"a": {}}, "\ud800", "[1]" * 9, 10**18, -1, float("nan")]
+ODD_VALUES += [float("inf"), True, "2.0", "\n", "supported", [{"support": "2"}], {"https://b.example": {}}]
+
+
+def support_outcome(form, record):
+    """Read a record; its levels are those of the marks in the text, and each mark of a statement has a line."""
+    try:
+        (answer,) = FORMATS[form].read_file([DataRow("line 1", record)], None)
+        judged = labels_of([support_statements(answer, RULES)])
+    except UserError as error:
+        text = str(error)
+        assert text.startswith(("line 1", "answer ")), text
+        assert "\n" not in text
+        assert text.endswith(".")
+        return "refused"
+    cited = [place for entry in answer.reference["support"] for place in entry["cited"]]
+    assert [number for row in judged[0] for number in row.levels.sources] == cited
+    assert len(find_marks(answer.text)) >= len(cited)
+    lines = support_lines([answer], judged)
+    assert [line.citation for line in lines if line.citation is not None] == cited
+    assert all(level is None or 0 <= level <= 1 for line in lines for level in (line.precision, line.recall))
+    return "read"
+
+
+@pytest.mark.parametrize("form", RECORDS)
+def test_every_citation_of_a_mangled_file_has_a_mark_and_a_level(form, caplog):
+    outcomes = set()
+    caplog.set_level(logging.ERROR)
+
+    @settings(max_examples=100, database=None)
+    @given(st.integers(0, 2**32))
+    def run(seed):
+        random = Random(seed)
+        outcomes.update(support_outcome(form, mangled(RECORDS[form], random)) for _ in range(10))
+
+    run()
+    assert outcomes == {"refused", "read"}
+
+
+@pytest.mark.parametrize("form", RECORDS)
+def test_hostile_values_in_any_field_end_in_one_sentence_or_are_read(form):
+    assert len([support_outcome(form, record) for record in replaced(RECORDS[form], ODD_VALUES)]) >= 60
+
+
+def test_texts_in_place_of_objects_are_counted(caplog):
+    row = {"run_id": "r", "topic_id": "1", "sentences": ["Alone.", {"text": "Cited.", "citations": ["doc-a"]}]}
+    (answer,) = FORMATS["trec-support"].read_file([DataRow("line 1", row)], None)
+    assert [entry["cited"] for entry in answer.reference["support"]] == [[], []]
+    assert caplog.messages == [
+        "2 sentences and citations are texts without a level, and count as uncited or not at all."
+    ]

@@ -1,9 +1,18 @@
-"""Verdicts: which are asked, in which order and how often, and what they say about a mark."""
+"""Verdicts: which are asked and how often, what they say about a mark, and the table of citations that holds them."""
 
 import pytest
 
-from metaeval.citation.citation_table import ClaimQuestion, find_place, judge, needed, premise
+from metaeval.citation.citation_table import (
+    CitationLine,
+    ClaimQuestion,
+    claims_of,
+    judge,
+    needed,
+    sentence_rows,
+    unjudged,
+)
 from metaeval.citation.data_model import Passage, Verdict
+from metaeval.citation.pipelines.cited import marks_text
 
 YES, NO, OPEN = Verdict(True), Verdict(False), Verdict(None, status="failed")
 PASSAGES = (Passage("one"), Passage("two"), Passage("three"))
@@ -39,18 +48,6 @@ def test_three_calls_for_all_questions_and_only_what_the_rule_looks_at():
     assert third == (None, (), ())
 
 
-def test_a_question_that_is_not_jointly_entailed_is_asked_once():
-    backend = Backend("one", "two")
-    judge([ClaimQuestion("c", PASSAGES, (0, 1))], backend)
-    assert backend.batches == [[("one\ntwo", "c")]]
-
-
-def test_no_pair_is_asked_twice_over_all_questions():
-    backend = Backend("one\ntwo")
-    judge([ClaimQuestion("c", PASSAGES, (0, 1))] * 3, backend)
-    assert backend.batches == [[("one\ntwo", "c")], [("one", "c"), ("two", "c")]]
-
-
 def test_of_a_passage_that_is_cited_twice_the_rest_holds_the_other():
     backend = Backend("one\ntwo\none")
     judge([ClaimQuestion("c", PASSAGES, (0, 1, 0))], backend)
@@ -79,24 +76,30 @@ def test_a_mark_is_needless_only_if_the_others_do_without_it(alone, rest, expect
     assert needed(alone, rest) is expected
 
 
-@pytest.mark.parametrize(
-    ("number", "zero", "expected"),
-    [
-        (1, "out of range", (0, None)),
-        (3, "out of range", (2, None)),
-        (4, "out of range", (None, "out of range")),
-        (-1, "last passage", (None, "out of range")),
-        (0, "out of range", (None, "zero")),
-        (0, "last passage", (2, "zero")),
-        (None, "last passage", (None, "unparsable")),
-    ],
-)
-def test_a_number_finds_its_passage_or_a_problem(number, zero, expected):
-    assert find_place(number, 3, zero) == expected
-    assert find_place(0, 0, zero) == (None, "zero")
+LINES = [
+    CitationLine(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=2, start=4, end=7,
+                 joint=True, score=0.5, recall=1, precision=1),
+    CitationLine(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=9, start=7, end=10,
+                 joint=True, recall=1, precision=0, state="fails", problem="out of range"),
+    CitationLine(answer="a", group="q", sentence=2, claim_number=2, claim="\ud800", recall=0, state="uncited"),
+    CitationLine(answer="b", sentence=1, claim_number=1, citation=1, start=0, end=3, state="unjudged", reason="failed"),
+    CitationLine(answer="b", start=9, end=11, state="not read", problem="unparsable"),
+]  # fmt: skip
 
 
-def test_a_premise_is_title_and_text_of_each_passage():
-    passages = [Passage("It rained.", "Rain"), Passage("It rose.")]
-    assert premise(passages) == "Title: Rain\nIt rained.\nIt rose."
-    assert premise(passages, "title line") == "Title: Rain\nIt rained.\nTitle: \nIt rose."
+def test_a_claim_is_counted_once_however_many_marks_it_has():
+    # Five lines, one of them a claim without a mark. Three claims: a1, a2, b1.
+    assert [(line.answer, line.claim_number) for line in claims_of(LINES)] == [("a", 1), ("a", 2), ("b", 1)]
+    assert unjudged(LINES) == [LINES[3]]
+    text = "uncited 1 of 3 claims; fails 1, not read 1; problems: out of range 1, unparsable 1 (first: a, offset 7)"
+    assert marks_text(LINES) == text
+
+
+def test_a_sentence_counts_what_holds_and_what_was_not_judged():
+    keys = ("answer", "sentence", "claims", "claims_supported", "claims_unjudged")
+    keys += ("citations", "citations_precise", "citations_unjudged")
+    assert [tuple(row[key] for key in keys) for row in sentence_rows(LINES)] == [
+        ("a", 1, 1, 1, 0, 2, 1, 0),
+        ("a", 2, 1, 0, 0, 0, 0, 0),
+        ("b", 1, 1, 0, 1, 1, 0, 1),
+    ]

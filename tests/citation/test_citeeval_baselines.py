@@ -250,11 +250,6 @@ BAD = [
     reply("I would say: full"),
     reply('{"support": "full"}'),  # without its thinking
     reply('{"thinking": "", "support": "mostly"}'),
-    reply('{"thinking": "", "support": ["full"]}'),
-    reply('{"thinking": "", "support": true}'),
-    reply('{"thinking": 3, "support": "full"}'),
-    reply('{"thinking": "", "support": "full", "score": 1}'),
-    reply('[{"thinking": "", "support": "full"}]'),
     reply('{"thinking": "", "support": "full"}', finish_reason="length"),
     RELEVANT,  # an answer to another question
 ]
@@ -385,16 +380,9 @@ def test_a_chat_model_is_asked_once_for_each_citation():
 
 def test_labels_that_are_none_and_citations_of_no_passage():
     # A label is a label to the letter; a citation of no passage is not asked about, and worth nothing.
-    labels = labels_by_model(
-        [
-            (one, answer)
-            for one, answer in zip(
-                attrscore_inquiries(*[[each] for each in asked("It is long [1][2].")[:2]], MAKE),
-                [says(label="attributable"), LOST],
-                strict=True,
-            )
-        ]
-    )
+    response, split, _ = asked("It is long [1][2].")
+    inquiries = attrscore_inquiries([response], [split], MAKE)
+    labels = labels_by_model(list(zip(inquiries, [says(label="attributable"), LOST], strict=True)))
     assert labels == {(0, 0, 0): UNREAD, (0, 0, 1): None}
     assert labelled("It is long [9][1].", says(label="Attributable"), options=TEN) == ["No passage; Attributable"]
     assert labelled("No answer was found.") == [""]

@@ -254,15 +254,6 @@ def test_passages_without_a_text_are_not_shown_and_what_cites_them_is_not_judged
     assert requests(replace(blank, passages=(Passage(""), Passage("\n")))) == []
 
 
-def test_a_refusal_needs_no_judge_and_has_no_value():
-    result = evaluate(response("No answer was found."), lambda requests: [])
-    assert result.counts["responses without an answer"] == 1
-    assert result.rows[0]["context"] == "response"
-    assert set(values(result).values()) == {None}
-    released = evaluate(response("No answer was found."), lambda requests: [], options=RELEASED)
-    assert set(values(released).values()) == {1.0}
-
-
 def test_a_request_that_failed_leaves_its_part_missing():
     def ask(requests):
         return [Failure(Cause.TOO_LONG, "x"), Failure(Cause.SERVER_ERROR, "x")]

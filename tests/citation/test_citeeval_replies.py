@@ -33,25 +33,13 @@ def test_contexts_edits_and_ratings_by_statement():
     assert found == ParsedReply(edits={1: (Edit("delete", 1, 6), Edit("add", 3, 7)), 2: ()}, stars={1: 2, 2: 5})
 
 
-def test_one_block_of_code_around_the_object_is_no_fault():
-    assert read_json(f"```json\n{reply(context(1))}\n```\n", "attribution", {1}).contexts == {1: 2}
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "Rating: 5",
-        "[]",
-        "null",
-        '{"statements": [], "statements": []}',
-        '{"statements": [{"id": 1, "thinking": "t", "context": "query", "edits": [], "rating": 1, "rating": 5}]}',
-        '{"statements": {}}',
+        *("", "Rating: 5", "[]", "null", '{"statements": {}}'),
         '{"statements": [], "note": 1}',
         f"Here it is: {reply(review(1))}",
-        f"{reply(review(1))} Done.",
         reply(review(1))[:-2],
-        '{"statements": ' + "[" * 100_000,
     ],
 )
 def test_a_reply_of_another_form_is_not_read_at_all(text):
@@ -89,20 +77,20 @@ def test_invented_and_repeated_statements_are_counted_and_count_for_nothing():
     }
 
 
-@pytest.mark.parametrize("entry", [review(1), review(1, 5, [DELETE, ADD]), review(1, 7), review(1, note=1), {}])
-def test_the_schema_that_is_asked_for_and_the_reading_agree(entry):
-    jsonschema = pytest.importorskip("jsonschema", reason="checks replies against the schema as a server would")
-    schema = reply_schema("editing")["json_schema"]["schema"]
-    validator = jsonschema.Draft202012Validator(schema)
-    assert validator.is_valid({"statements": [entry]}) == (not read_json(reply(entry), "editing", {1}).problems)
+CONTEXTS = ["query", "retrieval", "response", "model", "Retrieval", "", 2]
 
 
-@pytest.mark.parametrize("name", ["query", "retrieval", "response", "model", "Retrieval", "", 2])
-def test_the_schema_of_contexts_agrees_too(name):
+@pytest.mark.parametrize(
+    ("module", "entry"),
+    [
+        *(("editing", e) for e in (review(1), review(1, 5, [DELETE, ADD]), review(1, 7), review(1, note=1), {})),
+        *(("attribution", context(1, name)) for name in CONTEXTS),
+    ],
+)
+def test_the_schema_that_is_asked_for_and_the_reading_agree(module, entry):
     jsonschema = pytest.importorskip("jsonschema", reason="checks replies against the schema as a server would")
-    schema = reply_schema("attribution")["json_schema"]["schema"]
-    valid = jsonschema.Draft202012Validator(schema).is_valid({"statements": [context(1, name)]})
-    assert valid == (not read_json(reply(context(1, name)), "attribution", {1}).problems)
+    validator = jsonschema.Draft202012Validator(reply_schema(module)["json_schema"]["schema"])
+    assert validator.is_valid({"statements": [entry]}) == (not read_json(reply(entry), module, {1}).problems)
 
 
 JSON = st.recursive(

@@ -1,6 +1,7 @@
 """Values of statements and responses: the corrected edit distance, refitting, missing words, both scenarios, bounds."""
 
 import itertools
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -17,7 +18,8 @@ from metaeval.citation.citeeval.citation_edits import (
     apply_edits,
     refit,
 )
-from metaeval.citation.citeeval.evaluate_responses import cells
+from metaeval.citation.citeeval.evaluate_responses import Rated, cells, values_of
+from metaeval.citation.citeeval.judge import ResponseJudgement
 from metaeval.citation.citeeval.options_and_values import (
     LACKS,
     MISSING,
@@ -33,6 +35,10 @@ from metaeval.citation.citeeval.options_and_values import (
     moments_of_ends,
     response_values,
 )
+from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.human.agreement import both_levels
+from metaeval.corpus.sentences import RULES
 
 FULL_MARKS = replace(PAPER, nothing_rated="full marks")
 
@@ -156,16 +162,6 @@ def test_refitting_refuses_what_it_cannot_use(taken, ratings, message):
         refit(taken, ratings)
 
 
-def test_five_stars_become_quarters():
-    assert [by_rating((1,), RETRIEVAL, stars)[0] for stars in (1, 2, 3, 4, 5)] == [0, 0.25, 0.5, 0.75, 1]
-
-
-@pytest.mark.parametrize("context", [None, QUERY, RETRIEVAL, RESPONSE, MODEL])
-def test_a_statement_with_citations_is_rated_whatever_it_rests_on(context):
-    assert by_rating((1,), context, 4) == rated(0.75)
-    assert by_edits((1,), context, ()) == rated(1.0)
-
-
 @pytest.mark.parametrize(
     ("context", "expected"), [(QUERY, NEEDS_NONE), (RETRIEVAL, LACKS), (MODEL, NEEDS_NONE), (RESPONSE, NEEDS_NONE)]
 )
@@ -180,13 +176,6 @@ def test_what_is_missing_stays_missing_and_is_filled_only_as_released():
     assert by_rating((1,), RETRIEVAL, None, RELEASED) == rated(1.0)
     assert by_edits((1,), RETRIEVAL, None, RELEASED) == rated(1.0)
     assert by_rating((), None, None, RELEASED) == LACKS  # a missing context counts as retrieval
-
-
-def test_the_full_scenario_counts_what_lacks_a_citation_and_the_cited_one_does_not():
-    values, cited = [rated(0.75), LACKS, NEEDS_NONE, rated(0.25)], [True, False, False, True]
-    assert whole(values, cited).value == pytest.approx(1 / 3)  # (0.75 + 0 + 0.25) / 3
-    assert whole(values, cited, "cited").value == 0.5
-    assert whole(values, cited).rated == 3
 
 
 @pytest.mark.parametrize(
@@ -291,3 +280,64 @@ def test_a_statement_that_may_need_none_moves_the_bounds_either_way():
     assert ends([UNDECIDED, UNDECIDED]) == (0.0, 0.0)
     assert ends([(np.nan, 0.4, 0.6), UNDECIDED, (np.nan, 0.2, 1.0)]) == (pytest.approx(0.2), pytest.approx(0.8))
     assert ends([]) == ends([NEEDS_NONE]) == (None, None)
+
+
+# The released rules are those of amazon-science/CiteEval at commit 88f567d: r = (stars - 1) / 4 of a cited statement, 1
+# without stars; an uncited one is 0 if it rests on the passages (2, also where the context is missing), else N/A. A
+# response is the mean of what is not N/A, and 1 where all are. Scenario "cited": uncited values are masked first; with
+# n statements, n_na of them N/A and n_missing masked, it is 0 if n_missing > 0 and n_missing + n_na = n.
+A, B, C = "The Oder is a long river", "Barges carry coal on its water", "You asked about the river Oder"
+
+# Text; citations of each statement; contexts; stars; the response's rating in the scenarios full and cited.
+CASES = {
+    "one cited": (f"{A} [1].", [{1}], {1: 2}, {1: 5}, 1, 1),
+    "two cited": (f"{A} [1]. {B} [2].", [{1}, {2}], {1: 2, 2: 2}, {1: 4, 2: 2}, (3 / 4 + 1 / 4) / 2, 1 / 2),
+    "an uncited one lacks a citation": (f"{A} [1]. {B}.", [{1}, set()], {1: 2, 2: 2}, {1: 5}, (1 + 0) / 2, 1),
+    "an uncited one is N/A": (f"{A} [1]. {C}.", [{1}, set()], {1: 2, 2: 1}, {1: 3}, 1 / 2, 1 / 2),
+    # n = 1, n_missing = 1, n_na = 0.
+    "nothing cited, and needed": (f"{A}.", [set()], {1: 2}, {}, 0, 0),
+    # n = 1, n_missing = 0: 1.
+    "all N/A": (f"{A}.", [set()], {1: 4}, {}, 1, 1),
+    "both N/A": (f"{A}. {C}.", [set(), set()], {1: 4, 2: 1}, {}, 1, 1),
+    # n = 2, n_missing = 1, n_na = 1: 1 + 1 = 2.
+    "one masked, the other N/A": (f"{A}. {C}.", [set(), set()], {1: 2, 2: 1}, {}, 0, 0),
+    "both masked": (f"{A}. {B}.", [set(), set()], {1: 2, 2: 2}, {}, 0, 0),
+    # n = 3, n_missing = 1, n_na = 1: 1 + 1 < 3.
+    "three kinds": (f"{A} [1]. {B}. {C}.", [{1}, set(), set()], {2: 2, 3: 3}, {1: 3}, (1 / 2 + 0) / 2, 1 / 2),
+    "more than three marks": (f"{A} [1][2][3][4].", [{1, 2, 3, 4}], {1: 2}, {1: 2}, 1 / 4, 1 / 4),
+    "a mark twice": (f"{A} [1][1][2].", [{1, 2}], {1: 2}, {1: 5}, 1, 1),
+    "a number above 10": (f"{A} [12].", [set()], {1: 2}, {}, 0, 0),
+    "mid-sentence": ("The Oder [3] is a long river in the east [1].", [{1, 3}], {1: 2}, {1: 4}, 3 / 4, 3 / 4),
+    "two lines": (f"{A} [1].\n{B} [2].", [{1}, {2}], {1: 2, 2: 2}, {1: 5, 2: 1}, (1 + 0) / 2, 1 / 2),
+    # "See map." has 8 characters and ends a line that is not the last: it joins the first statement.
+    "a short line joins": (f"{A} [1].\nSee map.\n{B} [2].", [{1}, {2}], {}, {1: 5, 2: 3}, (1 + 1 / 2) / 2, 3 / 4),
+    # "Coal [2]." has a citation and 5 characters without it.
+    "a short cited one joins": (f"{A} [1]. Coal [2]. {B}.", [{1, 2}, set()], {2: 4}, {1: 3}, 1 / 2, 1 / 2),
+    # It ends the last line and cites nothing: it stands, and its context is missing.
+    "a short last one stays": (f"{A} [1]. See map.", [{1}, set()], {1: 2}, {1: 5}, (1 + 0) / 2, 1),
+    "a mark that opens a sentence": (f"{A}. [1] {B}.", [{1}, set()], {2: 4}, {1: 4}, 3 / 4, 3 / 4),
+    "a mark that opens the response": (f"[1] {A}. {B}.", [{1}, set()], {2: 2}, {1: 5}, (1 + 0) / 2, 1),
+    # The whole response becomes one statement that rests on the response itself: N/A.
+    "no answer, anywhere": (f"{A} [1]. No details were found.", [set()], {1: 3}, {}, 1, 1),
+    "stars are missing": (f"{A} [1]. {B} [2].", [{1}, {2}], {}, {2: 1}, (1 + 0) / 2, 1 / 2),
+    "a cited one counts whatever it rests on": (f"{A} [1]. {B} [2].", [{1}, {2}], {1: 4}, {1: 1, 2: 5}, 1 / 2, 1 / 2),
+    "reasoning before": (f"<thinking>Is it [2]?</thinking>{A} [1].", [{1}], {1: 2}, {1: 4}, 3 / 4, 3 / 4),
+    "a list is no mark": (f"{A} [1, 2]. {B} [3].", [set(), {3}], {1: 2, 2: 2}, {2: 5}, (0 + 1) / 2, 1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_released_rules_on_made_answers(name):
+    text, citations, contexts, stars, full, cited = CASES[name]
+    answer = Answer("a", text, (Passage("The Oder is long."),) * 10)
+    split = split_response(answer, RELEASED, RULES)
+    assert [set(statement.citations) for statement in split.statements] == citations
+    judged = ResponseJudgement("read", "read", contexts, {}, stars, Counter())
+    values = values_of([answer], [split], [judged], options=RELEASED)
+    result = Rated([answer], [split], [judged], values, RELEASED)
+    assert result.whole("rating")[0].value[0] == pytest.approx(full, abs=1e-12)
+    assert result.whole("rating", "cited")[0].value[0] == pytest.approx(cited, abs=1e-12)
+    # The same values are worth the same as ratings of people.
+    for scenario, expected in (("full", full), ("cited", cited)):
+        _, ratings = both_levels(values["rating"].value, result.cited, result.response, 1, scenario)
+        assert ratings == pytest.approx([expected], abs=1e-12)

@@ -44,11 +44,6 @@ def test_ten_is_the_highest_number_as_released_however_many_passages_there_are()
     assert [citations for _, citations in cut(text, 3, highest=RELEASED.highest)] == [(10,), (), (4,)]
 
 
-def test_passages_counted_from_0_are_counted_from_1_here():
-    own = Answer("a", "It is long [0][2].", (Passage("p"),) * 3, first=0)
-    assert split_response(own).statements[0].citations == (1, 3)
-
-
 @pytest.mark.parametrize(
     "refusal", ["No information was found.", "None of the passages say so.", "I could NOT find an answer."]
 )

@@ -1,6 +1,9 @@
-"""Ratings of several annotators made one, values of spans brought to statements, and text made of statements."""
+"""People's ratings: files that hold them, several annotators made one, values of spans brought to statements."""
 
+import json
+from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,8 +11,11 @@ from hypothesis import strategies as st
 
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.rated_statements import SENTENCES, HumanAnswer, RatedStatement, align, rating_of, units
+from metaeval.citation.human.rating_files import read_human_set, read_score_file
 from metaeval.citation.marks_and_sentences import split, whole
+from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.readers.expertqa import with_marks, write_statements
+from metaeval.errors import UserError
 
 
 def aligned(ends, spans):
@@ -115,3 +121,225 @@ def test_every_statement_is_found_at_its_offsets(said):
 def test_no_statement_runs_into_the_next_sentence(said):
     text, places = write_statements([(own, (1,) if cited else ()) for own, cited in said])
     assert [sentence.span() for sentence in split(whole(text))] == places
+
+
+EXPERTQA = Path(__file__).parents[3] / "shared" / "data" / "expertqa"
+PAGE = "[2] https://a.example/x\n\nBarges carry coal."
+OTHER = "[5] https://b.example\n\nThe Oder is long."
+BARE = "[3] https://c.example"
+
+
+def claim(text, evidence, support):
+    return {"claim_string": text, "evidence": evidence, "support": support}
+
+
+CLAIMS = [
+    claim("The Oder is long [5].", [OTHER], "Complete"),
+    claim("Barges go\nthere [2][5].", [PAGE, OTHER, PAGE], "Partial"),
+    claim("Coal sings [3].", [BARE], "Complete"),  # rated against a page that is not there
+    claim("Coal dances [2][3].", [PAGE, BARE], "Incomplete"),
+    claim("It rains.", [], "Missing"),
+    claim("Nobody said so [2].", [PAGE], "N/A"),
+    claim("[2]", [PAGE], "Complete"),  # nothing but a mark
+]
+
+
+def expertqa(claims=CLAIMS, question="How long is it?", system="rr_gs_gpt4"):
+    answers = {system: {"answer_string": "as published", "claims": claims}}
+    return {"question": question, "annotator_id": "x", "answers": answers, "metadata": {"field": "Rivers"}}
+
+
+def lines(tmp_path, *rows, name="rated.jsonl"):
+    path = tmp_path / name
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_claims_of_expertqa_are_statements_with_marks_for_their_evidence(tmp_path):
+    found = read_human_set([lines(tmp_path, expertqa())])
+    (own,) = found.answers
+    assert own.answer.text == (
+        "The Oder is long [1]. Barges go there [2][1]. Coal sings. Coal dances [2]. It rains. Nobody said so [2]."
+    )
+    assert [passage.text for passage in own.answer.passages] == ["The Oder is long.", "Barges carry coal."]
+    assert (own.answer.system, own.answer.question) == ("rr_gs_gpt4", "How long is it?")
+    # Complete 1, Partial 0.5, Incomplete 0; none without a passage to be held against, and for other words.
+    assert own.ratings == [1.0, 0.5, None, 0.0, None, None]
+    assert [own.answer.text[one.start : one.end] for one in own.statements][1:3] == [
+        "Barges go there [2][1].",
+        "Coal sings.",
+    ]
+    assert own.statements[1].text == "Barges go there."
+    assert found.dropped == {"pieces of evidence that are URLs without text": 2}
+    assert (found.annotators, found.people) == (1, {})
+
+
+def test_an_answer_of_urls_alone_is_left_out_and_one_of_two_files_is_taken_once(tmp_path):
+    bare = expertqa([claim("Coal sings [3].", [BARE], "Complete")], system="gpt4")
+    uncited = expertqa([claim("It rains.", [], "Missing")], system="bing_chat")
+    files = [
+        lines(tmp_path, *rows, name=name)
+        for name, rows in (("a.jsonl", [expertqa(), bare]), ("b.jsonl", [expertqa(), bare, uncited]))
+    ]
+    found = read_human_set(files)
+    assert [own.answer.system for own in found.answers] == ["rr_gs_gpt4", "bing_chat"]
+    assert found.dropped["answers whose evidence is URLs without text"] == 1
+    assert found.dropped["answers that another file has too"] == 2
+    # The same reader for `cite alce`, with ids that are the same in every file.
+    (own,) = read_answers(files[0])
+    assert own == found.answers[0].answer
+
+
+def test_what_expertqa_may_not_hold(tmp_path):
+    with pytest.raises(UserError, match=r"claims\[0\]: field 'support' is \"Complet\"; allowed: \"Complete\""):
+        read_human_set([lines(tmp_path, expertqa([claim("a", [], "Complet")]))])
+
+
+def test_the_published_files_hold_479_answers():
+    if not EXPERTQA.is_dir():
+        pytest.skip("no local copy of expertqa beside the repository")
+    found = read_human_set(sorted(EXPERTQA.glob("*.jsonl")))
+    # 885 records: 479 answers, 406 of them in two files; bing_chat's and gpt4's cite URLs (two cite nothing at all).
+    assert found.dropped == {
+        "answers that another file has too": 406,
+        "answers whose evidence is URLs without text": 143,
+    }
+    systems = Counter(own.answer.system for own in found.answers)
+    assert systems == {
+        "post_hoc_sphere_gpt4": 93, "post_hoc_gs_gpt4": 91, "rr_gs_gpt4": 91, "rr_sphere_gpt4": 59, "bing_chat": 2,
+    }  # fmt: skip
+    # Counted in the files by a script of its own: claims with text in their evidence, by the experts' word.
+    assert Counter(rating for own in found.answers for rating in own.ratings if rating is not None) == {
+        1.0: 1209,
+        0.5: 114,
+        0.0: 365,
+    }
+
+
+OWN = {"id": "a1", "text": "It is long [1]. So.", "passages": [{"text": "long"}], "system": "mine"}
+
+
+def test_ones_own_format(tmp_path):
+    rated = [{"start": 0, "end": 15, "ratings": [1, 0.5, None]}, {"start": 16, "end": 19, "ratings": [None, None, 0]}]
+    path = lines(tmp_path, {**OWN, "statements": rated}, {**OWN, "id": 2, "system": "", "statements": []})
+    found = read_human_set([path])
+    assert found.answers[0].ratings == [0.75, None]
+    assert found.answers[0].statements[0].text == "It is long."
+    assert [(own.answer.id, own.answer.system) for own in found.answers] == [("a1", "mine"), ("2", "rated")]
+    assert found.annotators == 3
+    two = [path, lines(tmp_path, {**OWN, "statements": rated}, name="more.jsonl")]
+    assert [own.answer.id for own in read_human_set(two).answers] == ["rated/a1", "rated/2", "more/a1"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"start": 3, "end": 3}, r"from 3 to 3; allowed: .* here from 0 to 19"),
+        ({"start": 0, "end": 20}, "from 0 to 20"),
+        ({"start": -1, "end": 5}, "from -1 to 5"),
+        ({"ratings": []}, "field 'ratings' is \\[\\]; allowed: a list of numbers from 0 to 1"),
+        ({"ratings": [2]}, "allowed: a list of numbers from 0 to 1"),
+        ({"ratings": [True]}, "allowed: a list of numbers from 0 to 1"),
+        ({"ratings": ["1"]}, "allowed: a list of numbers from 0 to 1"),
+        ({"start": "0"}, "field 'start' is \"0\"; allowed: a whole number"),
+    ],
+)
+def test_what_ones_own_format_may_not_hold(tmp_path, change, says):
+    row = {**OWN, "statements": [{"start": 0, "end": 15, "ratings": [1], **change}]}
+    with pytest.raises(UserError, match=rf"line 1, statements\[0\].*{says}"):
+        read_human_set([lines(tmp_path, row)])
+
+
+STATED = {**OWN, "statements": [{"start": 0, "end": 15, "ratings": [1]}]}
+OVER = {**OWN, "statements": [{"start": 0, "end": 15, "ratings": [1]}, {"start": 14, "end": 19, "ratings": [1]}]}
+BENCH = {"sample_idx": 1, "prediction_sentences_and_citations": []}
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "says"),
+    [
+        ([[OVER]], {}, "from 14 to 19; allowed: .* from 15 to 19"),
+        ([[STATED, STATED]], {}, "two answers have the id 'a1'"),
+        ([[OWN]], {}, "field 'statements' is missing"),
+        ([[STATED], [expertqa()]], {}, "expertqa and jsonl"),
+        ([[STATED]], {"form": "expertqq"}, "Did you mean 'expertqa'"),
+        ([[STATED]], {"human": Path("h.json")}, "--human is for CiteBench's statements"),
+        ([[BENCH]], {}, "statements and its human judgements in two files"),
+        ([[{"q": 1}]], {}, "no known format of rated answers has the fields q"),
+        ([[]], {}, "holds no answers"),
+        ([], {}, "No file of rated answers"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path, files, options, says):
+    paths = [lines(tmp_path, *rows, name=f"{number}.jsonl") for number, rows in enumerate(files)]
+    with pytest.raises(UserError, match=says):
+        read_human_set(paths, **options)
+
+
+def scores(tmp_path, *rows):
+    path = lines(tmp_path, {**OWN, "statements": [{"start": 0, "end": 15, "ratings": [1]}]})
+    answers = {own.answer.id: own.answer for own in read_human_set([path]).answers}
+    return read_score_file(lines(tmp_path, *rows, name="theirs.jsonl"), answers)
+
+
+def test_scores_made_elsewhere(tmp_path):
+    found = scores(
+        tmp_path,
+        {"answer": "a1", "start": 0, "end": 15, "value": 0.5},
+        {"answer": "a1", "start": 16, "end": 19, "value": None},
+        {"answer": "a1", "value": -3, "measure": "whole"},
+    )
+    assert found.astype(object).where(found.notna(), None).to_numpy().tolist() == [
+        ["theirs", "a1", 0, 15, 0.5, None],
+        ["theirs", "a1", 16, 19, None, "absent"],
+        ["whole", "a1", None, None, -3.0, None],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"answer": "b", "value": 1}, "line 1: no rated answer has the id 'b'"),
+        ({"answer": "a1"}, "field 'value' is missing"),
+        ({"answer": "a1", "value": "1"}, "field 'value' is \"1\"; allowed: a finite number"),
+        ({"answer": "a1", "value": True}, "allowed: a finite number"),
+        ({"answer": "a1", "start": 5, "end": 40, "value": 1}, "offsets from 0 to 19, the length of answer 'a1'"),
+        ({"answer": "a1", "start": 5, "value": 1}, "field 'end' is missing"),
+        ({"answer": "a1", "vlaue": 1}, "Did you mean 'value'"),
+    ],
+)
+def test_what_a_file_of_scores_may_not_hold(tmp_path, row, says):
+    with pytest.raises(UserError, match=says):
+        scores(tmp_path, row)
+
+
+def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline(tmp_path):
+    answers = {"a": Answer("a", "It is long [1]. It is fine.", ())}
+    first = {
+        "answer": "a",
+        "system": "s",
+        "statement": 1,
+        "start": 0,
+        "end": 15,
+        "text": "It is long.",
+        "state": "rated",
+    }
+    second = {"answer": "a", "system": "s", "statement": 2, "start": 16, "end": 27, "state": "needs none", "auto": None}
+    first |= {"auto": 0.5, "auto_least": 0.5, "stars": 3, "lqac_f1": None, "lqac_f1_least": 0.0, "lqac_said": None}
+    first |= {"attrscore_strict_gpt": 1.0, "attrscore_strict_most_gpt": 1.0}
+    second |= {"lqac_f1": 0.0, "lqac_f1_least": 0.0, "attrscore_strict_gpt": 0.0}
+    path = tmp_path / "per-statements.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (first, second)))
+    found = read_score_file(path, answers)
+    # The second statement needs no citation: CiteEval has no value of it. A judge's missing verdict stays missing.
+    assert {
+        name: [(one.start, None if one.reason == "absent" else one.value) for one in own.itertuples()]
+        for name, own in found.groupby("measure", sort=False)
+    } == {"auto": [(0, 0.5)], "lqac_f1": [(0, None), (16, 0.0)], "attrscore_strict_gpt": [(0, 1.0), (16, 0.0)]}
+
+
+def test_one_score_for_each_answer_and_no_empty_file(tmp_path):
+    with pytest.raises(UserError, match="'a1' has two scores"):
+        scores(tmp_path, {"answer": "a1", "value": 1}, {"answer": "a1", "value": 2})
+    with pytest.raises(UserError, match="holds no scores"):
+        scores(tmp_path)

@@ -1,21 +1,28 @@
-"""Coverage, densities, what is counted, and SCiFi's scores of a set of answers, by hand-made arithmetic."""
+"""SCiFi's scores by hand: chunks, groups, missing verdicts and lost facts, coverage, densities, what is counted."""
 
+import itertools
+import random
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from metaeval.citation.data_model import Passage
+from metaeval.citation.data_model import Answer, Passage, Verdict
+from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.measures import bounds, estimate, group_codes, macro, micro, value_of
+from metaeval.citation.parsers.dependency_parsers import find_parser
+from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.scifi.answer_measures import (
-    citations_without_facts,
     counts,
     coverages,
     densities,
     entailments,
     text_shares,
 )
-from metaeval.citation.scifi.data_model import AnswerFacts
+from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.facts import read_with_parser
+from metrics_zoo.overlap import Overlap
 
 
 def covered(made, text, facts):
@@ -24,36 +31,12 @@ def covered(made, text, facts):
     return read, scored, coverage_lines([read], scored, soft=True)
 
 
-def test_coverage_holds_the_whole_answer_without_marks_against_each_fact(made):
-    read, scored, lines = covered(made, "A Dane [1] built it. [2]\nIt is long.", ("It is Danish.", "It is long."))
-    text = "A Dane built it. It is long."
-    assert scored.calls == [[(text, "It is Danish."), (text, "It is long.")]]
-    assert [(line.fact_number, line.fact, line.value) for line in lines] == [
-        (1, "It is Danish.", 0.8),
-        (2, "It is long.", 0.8),
-    ]
-    assert coverages([read], lines)[0].value == pytest.approx(0.8)
-
-
 def test_coverage_is_undefined_without_a_reference_and_open_without_a_verdict(made):
     read, scored, lines = covered(made, "A Dane built it.", None)
     assert (lines, scored.calls, coverages([read], lines)[0].value) == ([], [], None)
     read, _, lines = covered(made, "It flows north.", ("It flows.",))
     assert [(line.value, line.reason) for line in lines] == [(None, "failed")]
     assert coverages([read], lines)[0].filled(True).value == 1.0
-
-
-def test_citations_that_no_fact_was_assigned_are_counted(made):
-    # Facts at [1][2] and at [3]; [1] stands a second time, without a fact.
-    read = [made.facts_of("Glass [1][2] or clay [3] or ink [1].", (1, "Glass"), (1, "clay"))]
-    lines = fact_lines(read, made.Scored())
-    assert [line.citations for line in lines] == [(1, 2), (3,)]
-    (share,) = citations_without_facts(read, lines)
-    assert (share.hits, share.total, share.open) == (1, 4, 0)
-    # Where the sentence's facts are lost nothing is known of its citations.
-    lost = [AnswerFacts(read[0].answer, read[0].sentences, (), {1: "failed"})]
-    (share,) = citations_without_facts(lost, [])
-    assert (share.hits, share.total, share.open) == (0, 0, 4)
 
 
 def test_counts_add_up(made):
@@ -107,3 +90,262 @@ def test_no_answers_and_answers_without_facts_have_no_value(made):
         entailment, coverage = entailments(read, fact_lines(read, made.Scored())), coverages(read, [])
         assert (value_of(micro(entailment)), value_of(micro(coverage))) == (None, None)
         assert bounds(entailment, micro) == (None, None)
+
+
+def test_a_value_is_the_most_over_the_chunks_of_what_is_cited(made):
+    read = [made.facts_of("It is Danish [1] and flows north [2].", (1, "Danish"), (1, "north"))]
+    scored = made.Scored(Dane=0.4, steel=0.7, May=0.1, river=0.2)
+    lines = fact_lines(read, scored, ScifiOptions(window=4), soft=True)
+    assert scored.calls == [
+        [
+            ("Title: Bridge\nA Dane built it.", "Danish?"),
+            ("Title: Bridge\nIt is of steel.", "Danish?"),
+            ("Title: Bridge\nIt opened in May.", "Danish?"),
+            ("The river flows north.", "north?"),
+        ]
+    ]
+    assert [(line.value, line.passage, line.chunk, line.citations, line.distance) for line in lines] == [
+        (0.7, 1, 2, (1,), 0),
+        (0.2, 2, 1, (2,), 0),
+    ]
+    # (0.7 + 0.2) / 2; decided at 0.5 it is (1 + 0) / 2.
+    assert entailments(read, lines)[0].value == pytest.approx(0.45)
+    binary = fact_lines(read, made.Scored(steel=0.7, river=0.2), ScifiOptions(window=4))
+    assert [line.value for line in binary] == [1.0, 0.0]
+    assert [(line.segment, line.sentence_start, line.sentence_end, line.cited_at) for line in binary] == [
+        ("Danish", 0, 37, 12),
+        ("north", 0, 37, 28),
+    ]
+
+
+def test_titles_open_every_chunk_and_a_cut_premise_is_told(made):
+    read = [made.facts_of("It is Danish [1].", (1, "Danish"))]
+    scored = made.Scored(Bridge=0.6)
+    (line,) = fact_lines(read, scored, ScifiOptions(window=4), soft=True)
+    assert {premise.partition("\n")[0] for premise, _ in scored.calls[0]} == {"Title: Bridge"}
+    # Of equal values the first chunk decided. "Title: Bridge A Dane built it." has 6 words, the others too.
+    assert (line.value, line.chunk, line.cut) == (0.6, 1, False)
+    (line,) = fact_lines(read, scored, ScifiOptions(), soft=True)
+    assert line.cut
+
+
+@pytest.mark.parametrize(
+    ("group", "value", "passage", "citations", "asked"),
+    [
+        # Each passage by itself, once, however often it is cited: the most of 0.3 and 0.6.
+        ("max", 0.6, 2, (1, 2, 1), 2),
+        # One premise with both, in which "river" stands too; it is of several passages.
+        ("joint", 0.6, None, (1, 2, 1), 1),
+    ],
+)
+def test_marks_that_stand_together_are_taken_as_asked(made, group, value, passage, citations, asked):
+    read = [made.facts_of("It is of steel and long [1][2][1].", (1, "long"))]
+    scored = made.Scored(steel=0.3, river=0.6)
+    (line,) = fact_lines(read, scored, ScifiOptions(group=group), soft=True)
+    assert (line.value, line.passage, line.citations) == (value, passage, citations)
+    assert len(scored.calls[0]) == asked
+    assert all(premise.count("A Dane built it.") <= 1 for premise, _ in scored.calls[0])
+
+
+def test_a_citation_of_no_passage_fails_or_is_left_out(made):
+    read = [made.facts_of("It is long [7]. It is old [0][2]. Nobody knows.", (1, "long"), (2, "old"), (3, "knows"))]
+    scored = made.Scored(river=1.0)
+    lines = fact_lines(read, scored)
+    assert [(line.state, line.value, line.citations) for line in lines] == [
+        ("fails", 0.0, (7,)),
+        ("judged", 1.0, (0, 2)),  # what of a group cites no passage is passed over
+        ("uncited", None, ()),
+    ]
+    assert len(scored.calls[0]) == 1
+    assert entailments(read, lines)[0].value == 0.5
+    assert text_shares(read, lines)["uncited"][0].value == pytest.approx(1 / 3)
+
+
+def test_the_same_question_is_asked_once_and_nothing_where_nothing_is_cited(made):
+    twice = [made.facts_of("It is long [2].", (1, "long"), answer=name) for name in "ab"]
+    scored = made.Scored(river=1.0)
+    assert [line.value for line in fact_lines(twice, scored)] == [1.0, 1.0]
+    assert scored.calls == [[("The river flows north.", "long?")]]
+    silent = made.Scored()
+    assert [line.state for line in fact_lines([made.facts_of("It is long.", (1, "long"))], silent)] == ["uncited"]
+    assert silent.calls == []
+
+
+def test_a_missing_verdict_leaves_a_fact_open_unless_it_has_the_most_already(made):
+    read = [made.facts_of("It is old [1]. It is long [1][2].", (1, "old"), (2, "long"))]
+    options = ScifiOptions(window=4)
+    lines = fact_lines(read, made.Scored(Dane=None, steel=0.9, river=1.0), options, soft=True)
+    assert [(line.state, line.value, line.reason, line.passage) for line in lines] == [
+        ("unjudged", None, "failed", None),
+        ("judged", 1.0, "", 2),
+    ]
+    (share,) = entailments(read, lines)
+    # 1 of 1 known; the open one could be 0 or 1.
+    assert [share.value, share.filled(False).value, share.filled(True).value] == [1.0, 0.5, 1.0]
+    decided = fact_lines(read, made.Scored(Dane=None, steel=0.9), options)
+    assert [line.value for line in decided] == [1.0, 1.0]
+
+
+def test_scores_that_are_no_shares_are_refused(made):
+    read = [made.facts_of("It is long [2].", (1, "long"))]
+    with pytest.raises(ValueError, match=r"a score from 0 to 1, but the backend gave 1\.5"):
+        fact_lines(read, made.Scored(river=1.5), soft=True)
+    assert fact_lines(read, made.Scored(river=1.5))[0].value == 1.0
+
+
+def scored(read, values):
+    """Entailment and coverage of each answer, where a fact has the value of its number, W0, W1 and so on."""
+
+    def entails(pairs):
+        found = [values[int(claim.removesuffix("?").removeprefix("W"))] for _, claim in pairs]
+        return [Verdict(None, value) for value in found]
+
+    lines, covered = fact_lines(read, entails, soft=True), coverage_lines(read, entails, soft=True)
+    return {"entailment": entailments(read, lines), "coverage": coverages(read, covered)}
+
+
+def answers_of(made, sizes, reference):
+    """Answers of so many cited sentences with one fact each, and one uncited one; facts are numbered through."""
+    number, read = itertools.count(), []
+    for place, size in enumerate(sizes):
+        facts = [f"W{next(number)}" for _ in range(size)]
+        text = " ".join([*(f"{fact} is [1]." for fact in facts), "Nobody knows."])
+        one = made.facts_of(
+            text, *((sentence, fact) for sentence, fact in enumerate(facts, start=1)), answer=str(place)
+        )
+        read.append(replace(one, reference=tuple(facts[:reference])))
+    return read
+
+
+def without(read, lost):
+    """The answers as they are where some sentences, (answer, sentence), and references' facts were not made."""
+    found = []
+    for place, one in enumerate(read):
+        own = {sentence: "unparsed" for answer, sentence in lost if answer == place}
+        kept = tuple(fact for fact in one.facts if fact.sentence not in own)
+        facts = one.reference
+        missing = sum(f"W{number}" in facts for number in _numbers(one, own))
+        left = tuple(fact for fact in facts if int(fact[1:]) not in _numbers(one, own))
+        found.append(replace(one, facts=kept, lost=own, reference=left, reference_lost=missing))
+    return found
+
+
+def _numbers(one, sentences):
+    return {int(fact.text.removesuffix("?")[1:]) for fact in one.facts if fact.sentence in sentences}
+
+
+@pytest.mark.parametrize("average", [micro, macro])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_ends_are_those_of_every_truth_with_one_fact_in_each_sentence(made, average, seed):
+    draws = random.Random(seed)
+    sizes = [draws.randrange(1, 4) for _ in range(3)]
+    read = answers_of(made, sizes, reference=2)
+    places = [(answer, sentence) for answer, size in enumerate(sizes) for sentence in range(1, size + 1)]
+    lost = draws.sample(places, draws.randrange(1, min(4, len(places)) + 1))
+    values = [draws.random() for _ in places]
+    known = scored(without(read, lost), values)
+    # Every truth in which the lost facts are 0 or 1; and one of values between, which has to lie inside.
+    found = []
+    for truth in itertools.product((0.0, 1.0), repeat=len(lost)):
+        whole = list(values)
+        for place, value in zip(lost, truth, strict=True):
+            whole[places.index(place)] = value
+        found.append(scored(read, whole))
+    inside = scored(read, values)
+    for measure in ("entailment", "coverage"):
+        ends = bounds(known[measure], average)
+        truths = [value_of(average(one[measure])) for one in found]
+        assert ends == (pytest.approx(min(truths)), pytest.approx(max(truths)))
+        assert ends[0] <= value_of(average(inside[measure])) <= ends[1]
+
+
+def test_a_lost_sentence_leaves_its_answer_open_if_it_cites(made):
+    # "W0 is [1]." and "W1 is [1]." are lost, and so is "Nobody knows.", which does not count for entailment.
+    (read,) = answers_of(made, [3], reference=3)
+    (known,) = without([read], [(0, 1), (0, 2)])
+    known = replace(known, lost={**known.lost, 4: "failed"})
+    # One fact of 0.5, and two that could be 0 or 1: from 0.5 / 3 to 2.5 / 3.
+    for (share,) in scored([known], [0.0, 0.0, 0.5]).values():
+        assert (share.value, share.open) == (0.5, 2)
+        assert [share.filled(hit).value for hit in (False, True)] == [0.5 / 3, 2.5 / 3]
+    (all_lost,) = without([read], [(0, 1), (0, 2), (0, 3)])
+    (share,) = entailments([all_lost], [])
+    assert (share.value, share.filled(False).value, share.filled(True).value) == (None, 0.0, 1.0)
+
+
+SCHOLARQA = Path(__file__).parents[3] / "shared" / "data" / "scholarqabench" / "human_answers.json"
+PASSAGES = (
+    Passage("A Dane built it. It is of steel.", "Bridge"),
+    Passage("It flows."),
+    Passage(""),
+    Passage("", "Empty"),
+)
+WORDS = "Cups are made of which and , . don't שלום 🙂 \u200b \x00 3.5% 1.".split(" ")
+MARKS = "[1] [2] [1][2] [3,4] [1-3] [^2] [0] [٣] [1 1] [[1]] [[[".split(" ")
+RARE = [", ", ". ", "\n", " ", "\ud800", "a" * 300, "[1]" * 30, f"[{'9' * 24}]", "[[1]2]", "[3, 4]", "A b. [1] C d."]
+
+
+@pytest.mark.parametrize("options", [ScifiOptions(), ScifiOptions(group="joint", window=3)], ids=["default", "joint"])
+def test_mangled_answers_do_not_crash_and_every_mark_is_accounted_for(options):
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+
+    draws = random.Random(7)
+    answers = [
+        Answer(
+            id=str(number),
+            text=draws.choice(["", " "]).join(draws.choices([*WORDS, *MARKS, *RARE], k=draws.randrange(14))),
+            passages=PASSAGES[: draws.randrange(5)],
+            first=draws.randrange(2),
+            reference=draws.choice([{}, {"answer": "It rained [1]."}, {"claims": ["It rained."]}]),
+        )
+        for number in range(300)
+    ]
+    read = read_with_parser(answers, find_parser("small"))
+
+    def entails(pairs):
+        scores = [draws.choice([None, 0.0, 0.3, 1.0]) for _ in pairs]
+        return [Verdict(None, None, "failed") if one is None else Verdict(one > 0.5, one) for one in scores]
+
+    lines, covers = fact_lines(read, entails, options, soft=True), coverage_lines(read, entails, soft=True)
+    found = counts(read, lines)
+    assert sum(number for name, number in found.items() if name.startswith("facts: ")) == len(lines)
+    read_marks = sum(len(group.marks) for each in read for one in each.sentences for group in one.groups)
+    every = sum(len(find_marks(answer.text, first=answer.first)) for answer in answers)
+    assert read_marks + found["marks: not read"] >= every
+    for shares in (entailments(read, lines), coverages(read, covers)):
+        least, most = bounds(shares, micro)
+        assert 0 < least < value_of(micro(shares)) < most < 1
+    assert {line.state for line in lines} == {"judged", "unjudged", "uncited", "fails"}
+    for line in lines:
+        assert (line.value is not None) == (line.state == "judged") or line.state == "fails"
+        assert bool(line.reason) == (line.state == "unjudged")
+
+
+@pytest.mark.skipif(not SCHOLARQA.exists(), reason="shared/data is not beside the project")
+def test_published_answers_are_judged_without_a_model():
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+
+    answers = read_answers(SCHOLARQA)
+    read = read_with_parser(answers, find_parser("small"))
+    overlap = Overlap()
+
+    def entails(pairs):
+        scores = overlap.score([premise for premise, _ in pairs], [claim for _, claim in pairs])
+        return [Verdict(one.score is not None and one.score >= 0.5, one.score, str(one.status)) for one in scores]
+
+    lines = fact_lines(read, entails, soft=True)
+    found = counts(read, lines)
+    marks = [(mark, len(answer.passages)) for answer in answers for mark in find_marks(answer.text, first=answer.first)]
+    no_passage = sum(not 1 <= mark.number <= passages for mark, passages in marks)
+    assert (len(marks), found["problem: out of range"]) == (775, no_passage) == (775, 10)
+    assert "marks: not read" not in found
+    # A sentence with several citations has several facts; each fact of a cited sentence has its citation.
+    assert len(lines) > sum(len(each.sentences) for each in read)
+    assert all(line.citations for line in lines if line.state != "uncited")
+    # What people cite holds more of the fact's words than the next passage of the same list does.
+    shifted = [
+        replace(each, answer=replace(each.answer, passages=(*each.answer.passages[1:], *each.answer.passages[:1])))
+        for each in read
+    ]
+    own, other = (entailments(each, fact_lines(each, entails, soft=True)) for each in (read, shifted))
+    assert value_of(micro(own)) > value_of(micro(other)) + 0.05

@@ -1,19 +1,27 @@
 """Facts from claims that stand alone: what they say, where they stand, and what becomes of parses that fit badly."""
 
+import json
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-pytest.importorskip("spacy", reason="needs the extra 'citation'")
-
+from metaeval.citation.aliice.claims import has_mark
+from metaeval.citation.aliice.dependency_tree import Tree
 from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.data_model import Answer, Verdict
 from metaeval.citation.measures import AnswerShare
 from metaeval.citation.parsers.dependency_parsers import Parse, find_parser, stored_parser
 from metaeval.citation.scifi.answer_measures import citations_without_facts
+from metaeval.citation.scifi.claim_cuts import SUBJECTS, cut_claim
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import assign, fact_lines
 from metaeval.citation.scifi.facts import facts_signature, read_with_parser
+from metaeval.citation.scifi.parser_claims import claims_of, prepared
+
+pytest.importorskip("spacy", reason="needs the extra 'citation'")
+
 
 OPTIONS = ScifiOptions()
 NO_PARSER = stored_parser({})
@@ -161,3 +169,162 @@ def test_the_signature_names_who_made_the_facts(small, tmp_path):
     parts = [line.rpartition(", mapping@") for line in (ours, own)]
     assert parts[0][0] == parts[1][0]
     assert parts[0][2] != parts[1][2]
+
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
+RECORDS = json.loads(GOLDEN.read_text(encoding="utf-8"))["sentences"]
+
+
+def claims_in(sentence):
+    ready = prepared(sentence)
+    (parse,) = find_parser().parse([ready[0].text])
+    return claims_of(ready, parse)
+
+
+# Written by hand from the sentences: what each citation says, with nothing that another one says.
+CLAIMS = {
+    "paper_fig1_A2": ["Cups can be made of glass", "Cups can be made of plastic"],
+    "own01": ["The bridge was designed by a Danish engineer", "The bridge was financed by a regional bank"],
+    "own05": ["Coffee contains caffeine", "Coffee contains antioxidants", "Coffee contains small amounts of magnesium"],
+    "own15": ["The drug reduces pain", "The drug improves sleep", "The drug rarely causes side effects"],
+    "own18": ["Inflation fell to 3.5% in March", "Inflation fell to 2.9% in April"],
+    # A condition is no claim, and what depends on it is none without it.
+    "own27": [
+        "If the patient has a fever, the doctor may prescribe antibiotics or recommend rest.",
+        "If the patient has a fever, the doctor may prescribe antibiotics",
+        "If the patient has a fever, the doctor may recommend rest",
+    ],
+    "own28": ["The film received positive reviews", "The film won two awards", "The film earned less than its budget"],
+}
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_claims_stand_alone(name):
+    (record,) = [each for each in RECORDS if each["id"] == name]
+    assert [claim for claim, *_ in claims_in(record["sentence"])] == CLAIMS[name]
+
+
+def test_claims_are_written_as_the_sentence_was():
+    sentence = (
+        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey[1] and paid by Dr. Sloan[2]."
+    )
+    assert [claim for claim, *_ in claims_in(sentence)] == [
+        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey",
+        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was paid by Dr. Sloan",
+    ]
+
+
+# Written by hand; an empty text is the whole sentence, since the rules gave up.
+SENTENCES = {
+    # Marks in the place of a noun get a name, but where the sentence can do without their phrase.
+    "Finally, [9] presents a bridge.": ["Finally, the cited source presents a bridge."],
+    "Paper [0] describes bridges.": ["The cited paper describes bridges."],
+    "Trams are slow, as in [9].": ["Trams are slow, as in the cited source."],
+    "Steel [1] is strong.": ["Steel is strong."],
+    "Bridges fell, as shown in [1].": ["Bridges fell."],
+    "One study [1] found storms.": ["One study found storms."],
+    "Pens and paper[1] sold well.": ["Pens and paper sold well."],
+    "Paper [1] describes bridges, while Paper [2] describes storms.": [
+        "The cited paper describes bridges",
+        "the cited paper describes storms",
+    ],
+    "In [4], the authors built a bridge.": ["the authors built a bridge."],
+    "The method proposed by [2] uses two sensors.": ["The method uses two sensors."],
+    "- **Solar power**: Solar panels cost less every year [1].": ["Solar panels cost less every year."],
+    "Several cities joined, including Rome [1], Paris (the capital) [2], and Oslo [3].": [
+        "Several cities joined, including Rome",
+        "Several cities joined, including Paris (the capital)",
+        "Several cities joined, including Oslo",
+    ],
+    # A participle gets the subject of the main clause and a finite form in its tense; of two, each stands alone.
+    "The court ruled the law void [1], making appeals pointless [2].": [
+        "The court ruled the law void",
+        "The court was making appeals pointless",
+    ],
+    "The plant opened in 1905 [1], thereby creating jobs [2].": [
+        "The plant opened in 1905",
+        "The plant was thereby creating jobs",
+    ],
+    "The drill wakes everybody [1], making the team more alert [2] and encouraging practice [3].": [
+        "The drill wakes everybody",
+        "The drill is making the team more alert",
+        "The drill is encouraging practice",
+    ],
+    # What several groups share stays: the museum has both halls in each claim.
+    "The museum has a hall and a garden, showing coins [1] and stamps [2].": [
+        "The museum has a hall and a garden, showing coins",
+        "The museum has a hall and a garden, showing stamps",
+    ],
+    # The verb agrees with the subject that is left.
+    "Both Rome [1] and Oslo [2] have trams.": ["", "Oslo has trams"],
+    "The river, which rises in Spain [1], enters France [2].": ["The river rises in Spain", "The river enters France"],
+}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_what_the_rules_leave_out_and_where_they_give_up(sentence):
+    texts = ["" if rule.startswith("fallback") else claim for claim, rule, _ in claims_in(sentence)]
+    assert texts == SENTENCES[sentence]
+
+
+def test_a_list_behind_commas_has_no_noun_marks():
+    assert not prepared("Light shines on spheres,[1] rings, [2] bottles, [3] and disks [4].")[2]
+
+
+def test_a_relative_clause_gets_its_noun():
+    # The river , which rises in Spain[1] , enters France[2]
+    tokens = ("The", "river", ",", "which", "rises", "in", "Spain", ",", "enters", "France")
+    labels = ("det", "nsubj", "punct", "nsubj", "relcl", "prep", "pobj", "punct", "ROOT", "dobj")
+    tree = Tree(tokens, labels, (1, 8, 1, 4, 1, 4, 5, 1, -1, 8), 8)
+    assert [tokens[place] for place in cut_claim(tree, 6, [9])[0]] == "The river rises in Spain".split()
+    # The other claim keeps the noun and leaves the clause.
+    assert [tokens[place] for place in cut_claim(tree, 9, [6])[0]] == "The river enters France".split()
+
+
+def test_what_hangs_on_a_joined_phrase_keeps_its_place_and_its_rules():
+    # Inflation fell to 35[1] and to 29 in April[2] which surprised banks[3]
+    tokens = tuple("Inflation fell to 35 and to 29 in April which surprised banks".split())
+    labels = tuple("nsubj ROOT prep pobj cc conj pobj prep pobj nsubj relcl dobj".split())
+    tree = Tree(tokens, labels, (1, -1, 1, 2, 1, 1, 5, 5, 7, 10, 8, 10), 1)
+    claims = [" ".join(tokens[at] for at in cut_claim(tree, node, {3, 8, 11} - {node})[0]) for node in (3, 8, 11)]
+    assert claims == ["Inflation fell to 35", "Inflation fell to 29 in April", "April surprised banks"]
+
+
+@st.composite
+def trees(draw):
+    count = draw(st.integers(1, 10))
+    order = draw(st.permutations(range(count)))
+    heads, labels = [-1] * count, ["ROOT"] * count
+    kinds = ["nsubj", "prep", "pobj", "advcl", "cc", "conj", "punct", "dobj", "relcl", "auxpass", "advmod"]
+    for rank, place in enumerate(order[1:], start=1):
+        heads[place], labels[place] = order[draw(st.integers(0, rank - 1))], draw(st.sampled_from(kinds))
+    tokens = [draw(st.sampled_from([f"w{place}", f"w{place}ed", ",", "and", "which"])) for place in range(count)]
+    nodes = draw(st.lists(st.integers(0, count - 1), min_size=1, unique=True))
+    return Tree(tuple(tokens), tuple(labels), tuple(heads), order[0]), nodes
+
+
+@given(trees())
+def test_the_cited_word_stays_and_no_word_is_invented(drawn):
+    tree, nodes = drawn
+    for node in nodes:
+        places, fault, _ = cut_claim(tree, node, [other for other in nodes if other != node])
+        assert set(places) <= set(range(len(tree.tokens)))
+        # A cited relative pronoun gives its place to its noun; a comma joins nothing.
+        assert fault or node in places or tree.tokens[node] in ("which", ",", "and")
+
+
+def is_finite(parse, root):
+    """Whether a root has a subject, and is neither an infinitive nor an -ing form without an auxiliary."""
+    children = [place for place, head in enumerate(parse.heads) if head == root and place != root]
+    auxiliaries = [parse.tokens[child].lower() for child in children if parse.labels[child] in ("aux", "auxpass")]
+    if not any(parse.labels[child] in SUBJECTS for child in children) or auxiliaries == ["to"]:
+        return False
+    return bool(auxiliaries) or not parse.tokens[root].lower().endswith("ing")
+
+
+def test_nine_claims_of_ten_are_clauses():
+    # Of the golden sentences, each claim parsed alone.
+    read = [claims_in(record["sentence"]) for record in RECORDS if has_mark(record["sentence"])]
+    texts = [claim for claims in read if len(claims) > 1 for claim, rule, _ in claims if rule == "tree"]
+    clauses = [any(is_finite(parse, root) for root in parse.roots) for parse in find_parser().parse(texts)]
+    assert (sum(clauses), len(texts)) == (70, 71)

@@ -1,15 +1,35 @@
-"""SCiFi's sentences, segments and assignment: hand-made texts, offsets counted by hand."""
+"""SCiFi's sentences, segments, chunks and assignment: hand-made texts, offsets and sizes counted by hand."""
 
+import os
+import random
+import re
+import subprocess
+import sys
+import threading
 from collections import Counter
+from difflib import SequenceMatcher
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import pairwise
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.data_model import Answer, Mark
+from metaeval.citation.data_model import UNKNOWN_TEXT, Answer, Mark, Passage
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.scifi.data_model import Fact, PlacedGroup, Sentence, find_segment, read_sentences, unread_marks
-from metaeval.citation.scifi.fact_entailment import assign
+from metaeval.citation.scifi import data_model
+from metaeval.citation.scifi.data_model import (
+    Fact,
+    PlacedGroup,
+    ScifiOptions,
+    Sentence,
+    find_segment,
+    most_similar_run,
+    read_sentences,
+    unread_marks,
+)
+from metaeval.citation.scifi.fact_entailment import assign, chunks_of, counter, windows
 
 
 def read(text, first=1):
@@ -134,3 +154,210 @@ def test_the_nearest_citation_to_the_segments_end_is_taken():
     assert assigned(text, groups, "in a film in 1992, and left") == (52, 0)
     assert assigned(text, [34], "left") == (34, 18)
     assert assigned(text, [], "left") == (None, None)
+
+
+WORDS = "The old bridge over the river, which a Dane had built of steel in 1999 (or so), carries Straßen-cars".split()
+
+
+def every_run(sentence, text, likeness):
+    """The definition: all runs of about as many words, each compared."""
+    spans = [match.span() for match in re.finditer(r"\w+(?:[^\w\s]+\w+)*", sentence)]
+    words = len(text.split())
+    ranked = []
+    for size in range(max(1, words - max(1, words // 4)), words + max(1, words // 4) + 1):
+        for first in range(len(spans) - size + 1):
+            start, end = spans[first][0], spans[first + size - 1][1]
+            ratio = SequenceMatcher(None, sentence[start:end].casefold(), text.casefold(), autojunk=False).ratio()
+            ranked.append((ratio, start - end, -start, (start, end)))
+    best = max(ranked, default=(0.0,))
+    return best[3] if best[0] >= likeness and ranked else None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_likest_of_all_runs_is_found(seed):
+    draws = random.Random(seed)
+    sentence = " ".join(draws.choices(WORDS, k=draws.randrange(1, 30)))
+    said = sentence.split()[draws.randrange(3) :][: draws.randrange(1, 12)] or ["river"]
+    for _ in range(draws.randrange(3)):  # words swapped, changed, left out
+        one, other = draws.randrange(len(said)), draws.randrange(len(said))
+        said[one], said[other] = said[other], draws.choice([said[one], said[one][1:] + "x", "STRASSEN"])
+    for likeness in (0.3, 0.6, 0.8):
+        text = " ".join(said)
+        assert most_similar_run(sentence, text, likeness) == every_run(sentence, text, likeness)
+
+
+def test_what_has_no_words_is_like_nothing():
+    assert (
+        most_similar_run("...", "a b", 0.1)
+        is most_similar_run("", "a", 0.1)
+        is most_similar_run("a b c", "--", 0.1)
+        is None
+    )
+    # Not even where any likeness is enough.
+    assert most_similar_run("", "a", 0) is most_similar_run("...", "a", 0) is None
+
+
+def test_a_run_is_compared_as_long_as_there_is_work_left_for_it():
+    assert data_model._WORK == 800 * 750
+    assert most_similar_run("x" * 800, "x" * 750, 0.9) == (0, 800)
+    assert most_similar_run("x" * 801, "x" * 750, 0.9) is None
+
+
+class Counted(SequenceMatcher):
+    compared = 0
+
+    def ratio(self):
+        Counted.compared += len(self.a) * len(self.b)
+        return super().ratio()
+
+
+def test_in_long_sentences_what_is_compared_has_a_bound(monkeypatch):
+    # 400 words and 100 of them in another order, by letters as like as any others: all runs together would be
+    # 51 lengths x some 300 places x some 700 x 700 characters, more than 7,000,000,000.
+    draws = random.Random(0)
+    words = ["".join(draws.choices("abcdefgh", k=6)) for _ in range(400)]
+    shuffled = draws.sample(words[50:150], 100)
+    monkeypatch.setattr(data_model, "SequenceMatcher", Counted)
+    assert most_similar_run(" ".join(words), " ".join(shuffled), 0.8) is None
+    assert 0 < Counted.compared <= data_model._WORK
+    # What was said with some words wrong is found first, because it shares most words.
+    said = [word if number % 20 else "zzz" for number, word in enumerate(words[50:150])]
+    start, end = most_similar_run(" ".join(words), " ".join(said), 0.8)
+    assert {*words[51:150]} <= {*" ".join(words)[start:end].split()}
+    # A text too long to be compared once is not looked for by likeness.
+    assert most_similar_run(" ".join(words), " ".join([*words[:200], "zzz"]), 0.8) is None
+
+
+def test_a_vowel_sign_belongs_to_its_word():
+    sentence = "नद की नदी में नाव"
+    assert find_segment(sentence, "नद") == (0, 2, "verbatim")
+    assert find_segment("नदी में नद", "नद") == (8, 10, "verbatim"), "not the beginning of another word"
+    assert sentence[slice(*most_similar_run(sentence, "नदी मे", 0.8))] == "नदी में"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said", "first", "found"),
+    [
+        ("in art, in art", "in art", (0, 6), "verbatim"),
+        ("In art, in ART", "iN art", (0, 6), "case folded"),
+        ("old arts, old arts", "old artx", (0, 8), "fuzzy"),
+        ("startles art and tart", "art", (9, 12), "verbatim"),  # whole words before parts
+    ],
+)
+def test_of_several_places_the_first_is_taken(sentence, said, first, found):
+    assert find_segment(sentence, said) == (*first, found)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "window", "chunks"),
+    [
+        # Two sentences fit; half of two is one back.
+        ([3, 3, 3, 3], 6, [(0, 2), (1, 3), (2, 4)]),
+        # Five fit; half of five, rounded down, is two back: the next starts at 3.
+        ([1] * 8, 5, [(0, 5), (3, 8)]),
+        # One that is longer than the window is a chunk of its own; nothing goes back over a chunk of one.
+        ([2, 9, 2], 4, [(0, 1), (1, 2), (2, 3)]),
+        # Going back by one would leave no room for the next sentence (2 + 4 > 4).
+        ([2, 2, 4], 4, [(0, 2), (2, 3)]),
+        # Half of four is two back, where the last one would not fit (1 + 1 + 3 > 4); from one back it does.
+        ([1, 1, 1, 1, 3], 4, [(0, 4), (3, 5)]),
+        ([4], 4, [(0, 1)]),
+        ([0, 0], 1, [(0, 2)]),
+        ([], 4, []),
+    ],
+)
+def test_the_walk_goes_back_by_half_and_always_on(sizes, window, chunks):
+    assert windows(sizes, window) == chunks
+
+
+@given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 20))
+def test_chunks_hold_every_sentence_fit_and_read_on(sizes, window):
+    found = windows(sizes, window)
+    assert sorted({place for start, end in found for place in range(start, end)}) == list(range(len(sizes)))
+    for start, end in found:
+        assert sum(sizes[start:end]) <= window or end == start + 1
+    for before, after in pairwise(found):
+        assert before[0] < after[0] <= before[1] < after[1]
+
+
+BRIDGE = Passage("A Dane built it. It is long. It is of steel.", "Bridge")  # 4, 3 and 4 words
+RIVER = Passage("It flows north.", "")  # 3 words
+
+
+def test_every_chunk_opens_with_its_title_which_is_not_counted():
+    assert chunks_of([(4, BRIDGE)], ScifiOptions(window=7)) == [
+        ("Title: Bridge\nA Dane built it. It is long.", 4),
+        ("Title: Bridge\nIt is long. It is of steel.", 4),
+    ]
+
+
+def test_several_passages_are_one_text_that_says_whose_each_part_is():
+    assert chunks_of([(0, BRIDGE), (2, RIVER)], ScifiOptions(window=10)) == [
+        ("Title: Bridge\nA Dane built it. It is long.", 0),
+        ("Title: Bridge\nIt is long. It is of steel.\nIt flows north.", None),
+    ]
+
+
+def test_a_passage_without_text_is_one_chunk_that_is_not_judged_and_no_passage_is_none():
+    assert chunks_of([(1, Passage(" ", "Bridge")), (0, BRIDGE)], ScifiOptions(window=99))[1:] == [(UNKNOWN_TEXT, 1)]
+    assert chunks_of([(1, Passage("  "))]) == [(UNKNOWN_TEXT, 1)]
+    assert chunks_of([]) == []
+
+
+def test_a_window_can_be_measured_in_tokens(letters):
+    count = counter(letters)
+    assert [count(text) for text in ("It is long.", "", "of steel")] == [9, 0, 7]
+    # "A Dane built it." has 13 tokens, "It is long." 9, "It is of steel." 12.
+    chunks = chunks_of([(0, BRIDGE)], ScifiOptions(window=22), count)
+    assert [text.partition("\n")[2] for text, _ in chunks] == [
+        "A Dane built it. It is long.",
+        "It is long. It is of steel.",
+    ]
+
+
+class _Empty(BaseHTTPRequestHandler):
+    """A hub that holds nothing, and counts who asks."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_GET(self):
+        self.asked.append(self.path)
+        self.send_error(404)
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, *_):
+        """Nothing on the terminal."""
+
+
+def test_a_wrong_hub_id_is_refused_after_one_request_and_without_a_hub(tmp_path):
+    pytest.importorskip("transformers", reason="needs the extra 'models'")
+    # The hub's address is read once in a process: another one, which asks again once the hub has gone.
+    code = """
+import sys
+from metaeval.citation.scifi.fact_entailment import counter
+from metaeval.errors import UserError
+for _ in sys.stdin:
+    try:
+        counter("nobody/nothing")
+    except UserError as error:
+        print(error, flush=True)
+"""
+    own = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    own.pop("HF_HUB_OFFLINE", None)
+    refusal = "tokenizer=nobody/nothing cannot be loaded ("
+    with HTTPServer(("127.0.0.1", 0), _Empty) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        environment = {**own, "HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HOME": str(tmp_path)}
+        _Empty.asked.clear()
+        asking = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        asking.stdin.write("\n")
+        asking.stdin.flush()
+        assert asking.stdout.readline().startswith(refusal)
+        server.shutdown()
+    out, _ = asking.communicate("\n", timeout=300)
+    assert out.startswith(refusal)
+    # (The hub's client has questions of its own, too.)
+    assert [path for path in _Empty.asked if "nothing" in path] == ["/api/models/nobody/nothing"]

@@ -1,9 +1,15 @@
-"""Lists of sources are found by what they hold, whatever their labels, headings and layout."""
+"""Lists of sources are found by what they hold, and citations of reports in Markdown are read in every spelling."""
 
-from __future__ import annotations
+import re
+from collections import Counter
+from random import Random
 
 import pytest
 
+from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.readers.cited_text import CitedText
+from metaeval.citation.readers.formats.deep_research import write_report
+from metaeval.citation.readers.mark_insertion import with_marks
 from metaeval.citation.readers.source_lists import source_lists
 
 BODY = "The dam opened in 1936 [1]. It is 221 metres tall [2].\n"
@@ -88,3 +94,111 @@ def test_brackets_of_an_address_stay():
 def test_a_long_hostile_text_leaves_the_body(piece):
     text = piece * (1_000_000 // len(piece))
     assert all(listed.start >= len(BODY) - 1 for listed in source_lists(f"{BODY}\n{text}"))
+
+
+LIST = f"\n\nReferences\n1. {A}\n2. {B}"
+
+
+def read(article):
+    draft = CitedText()
+    write_report(article, draft)
+    return with_marks(draft, Counter()).strip(), [source.url for source in draft.sources]
+
+
+@pytest.mark.parametrize(
+    "article",
+    [
+        f"It opened [1](<{A}>), closed [2]({B}).",
+        f"It opened [[1]]({A}), closed [\\[2\\]]({B}).",
+        f"It opened<sup>[1]({A})</sup>, closed<sup>[2]({B})</sup>.",
+        f'It opened ([S, 2020]({A})), closed (see [T]({B} "Title")).',
+        f"It opened ({A}), closed <{B}>.",
+        f"It opened {A}, closed {B}.",
+        f"It opened [{A}]({A}), closed [b.example]({B}).",
+        f"It opened <sup>1</sup>, closed <sup>2</sup>.{LIST}",
+        f"It opened (1), closed (2).{LIST}",
+        f"It opened [1], closed 【2†L1-L3】.{LIST}",
+        f"It opened \\[1\\], closed [^2].{LIST}",
+        f"It opened[^1_1], closed[^1_2].\n\n[^1_1]: {A}\n[^1_2]: {B}",
+        f"It opened[^a], closed[^b].\n\n[^a]: {A}\n[^b]: {B}",
+        f"It opened [1], closed [2].\n\nSources:\n- {A}\n- {B}",
+    ],
+)
+def test_every_spelling_gives_the_marks_of_the_plain_one(article):
+    assert read(article) == ("It opened [1], closed [2].", [A, B])
+
+
+@pytest.mark.parametrize("marks", ["[[1]({0}), [2]({1})]", "([1]({0}), [2]({1}))", "[1]({0}) [2]({1})"])
+def test_links_in_a_bracket_are_marks_of_their_own(marks):
+    assert read(f"It opened {marks.format(A, B)}.") == ("It opened [1][2].", [A, B])
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("It opened in 1936.1 It is tall.2", "It opened in 1936 [1]. It is tall [2]."),
+        ("It opened.1, 2 It is 1936.1 metres tall.", "It opened [1][2]. It is 1936.1 metres tall."),
+        ("It is about 1936.1 metres tall.", "It is about 1936.1 metres tall."),
+        ("It opened.1 It cost 3.5", "It opened [1]. It cost 3.5"),
+        ("It opened [1]. It grew to 1936.2 The", "It opened [1]. It grew to 1936.2 The"),
+    ],
+)
+def test_numbers_behind_the_full_stop(body, text):
+    assert read(f"{body}{LIST}") == (text, [A, B])
+
+
+def test_an_address_cited_twice_is_one_source():
+    article = f"It opened ({A}). It closed [the report](http://www.a.example/x/?utm_source=y#:~:text=z)."
+    assert read(article) == ("It opened [1]. It closed the report [1].", [A])
+
+
+def test_marks_in_code_are_no_citations():
+    text, urls = read(f"See:\n```\nx[2] = 1\n```\nIt opened [1]. `y[2]`{LIST}")
+    assert (text.count("[1]"), text.count("[2]"), urls) == (1, 0, [A, B])
+
+
+@pytest.mark.parametrize(
+    "piece", ["[1](", "[[1](https://a.example/(", "<sup>1", "a.1 ", "(1) ", "`", "a (https://", "[^1 ", "[1] ", " "]
+)
+def test_a_long_hostile_text_keeps_its_citation(piece):
+    draft = CitedText()
+    write_report(f"It opened [1]. {piece * (300_000 // len(piece))}{LIST}", draft)
+    assert draft.sources[0].url in (A, "https://a")
+
+
+def test_a_thousand_reports_cite_as_the_plain_one_whatever_their_list_looks_like():
+    """Labels, entries, headings and spellings of marks are drawn; text and addresses stay those of the plain report."""
+    random = Random(0)
+    labels = ["[{n}]", "[{n}]:", "[^{n}]:", "{n}.", "{n})", "- [{n}]", "**[{n}]**"]
+    entries = [
+        "https://s{n}.example/x",
+        "<https://s{n}.example/x>",
+        "[Title {n}](https://s{n}.example/x)",
+        "Title {n}. {a}",
+    ]
+    marks = [
+        "[{n}]",
+        "[^{n}]",
+        "[{n}]({a})",
+        "[[{n}]]({a})",
+        "[\\[{n}\\]]({a})",
+        "<sup>[{n}]({a})</sup>",
+        "([{n}]({a}))",
+    ]
+    headings = ["## References", "**Sources:**", "Works cited", "Quellen", "参考文献：", "Sources\n-------"]
+    for _ in range(1_000):
+        cited = [random.randint(1, 4) for _ in range(3)]
+        label, entry, mark = map(random.choice, (labels, entries, marks))
+        address = "https://s{n}.example/x"
+        body = " ".join(
+            f"It is fact {word} {mark.format(n=n, a=address.format(n=n))}."
+            for word, n in zip(("one", "two", "three"), cited, strict=True)
+        )
+        ends = random.choice(["", ".", " (accessed 2026)"])
+        listed = [f"{label} {entry}{ends}".format(n=n, a=address.format(n=n)) for n in range(1, 5)]
+        article = f"{body}\n\n{random.choice(headings)}\n\n" + random.choice(["\n", "\n\n"]).join(listed)
+        text, sources = read(article)
+        found = [sources[mark.number - 1] for mark in find_marks(text) if mark.number]
+        assert found == [address.format(n=n) for n in cited], article
+        words = [re.sub(r"\s*\[\d\]", "", line) for line in text.splitlines()]
+        assert words == ["It is fact one. It is fact two. It is fact three."], article
