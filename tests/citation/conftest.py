@@ -14,6 +14,18 @@ def made(load_module):
     return load_module(Path(__file__).with_name("scifi_made.py"))
 
 
+@pytest.fixture
+def chat_options(tmp_path, own_environment):
+    """Make the options of an endpoint: no key, quick back-off, a reply store in the test's folder."""
+    from metaeval.citation.chat_models import ChatOptions
+
+    def made(url="http://127.0.0.1:1/v1", **given):
+        kept = {"model": "tiny", "replies": tmp_path / "replies.sqlite", "backoff": 0.01, "timeout": 20.0}
+        return ChatOptions(base_url=url, **{**kept, **given})
+
+    return made
+
+
 @pytest.fixture(scope="session")
 def letters(tmp_path_factory):
     """The folder of a tokenizer: a token for each letter, and one before and behind, which are not to be counted."""

@@ -8,7 +8,6 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.chat_models import (
-    ChatOptions,
     chat_request,
     estimate_for,
     open_chat,
@@ -22,17 +21,6 @@ from metaeval.llm.messages import Failure, keeps, object_schema, read_object, re
 from metaeval.llm.reply_store import ReplyStore
 
 
-@pytest.fixture
-def options(tmp_path, own_environment):
-    """Make the options of an endpoint: no key, quick back-off, a reply store in the test's folder."""
-
-    def made(url="http://127.0.0.1:1/v1", **given):
-        kept = {"model": "tiny", "replies": tmp_path / "replies.sqlite", "backoff": 0.01, "timeout": 20.0}
-        return ChatOptions(base_url=url, **{**kept, **given})
-
-    return made
-
-
 def echo(body):
     """The message, unless it asks to be refused."""
     text = body["messages"][-1]["content"]
@@ -43,10 +31,10 @@ def contents(answers):
     return [answer.cause if isinstance(answer, Failure) else answer.content for answer in answers]
 
 
-def test_two_rounds_are_recorded_in_one_file_and_replayed_failures_and_all(fake, options, tmp_path):
+def test_two_rounds_are_recorded_in_one_file_and_replayed_failures_and_all(fake, chat_options, tmp_path):
     told = []
     with fake.ChatServer(answer=echo, faults=0.5, kinds=fake.QUICK_FAULTS, seed=4) as server:
-        chosen = options(server.url, price_in=1.0, price_out=10.0, retries=20)
+        chosen = chat_options(server.url, price_in=1.0, price_out=10.0, retries=20)
         first = [chat_request(chosen, text) for text in ("one", "two", "refuse", "one")]
         second = [chat_request(chosen, "three")]
         with open_chat(chosen, record=tmp_path / "kept.jsonl", progress=lambda *what: told.append(what)) as chat:
@@ -62,15 +50,15 @@ def test_two_rounds_are_recorded_in_one_file_and_replayed_failures_and_all(fake,
     assert told[-1] == ("asking tiny, round 2", 1, 1)
     assert [*tokens_and_cost(chat.heard, chosen).values()] == [400, 40, 0, pytest.approx(0.0008)]
     assert (chat.models, replayed_model(tmp_path / "kept.jsonl")) == (["tiny-2"], "tiny")
-    with open_chat(options(), replay=tmp_path / "kept.jsonl") as again:
+    with open_chat(chat_options(), replay=tmp_path / "kept.jsonl") as again:
         assert [contents(again.ask(first)), contents(again.ask(second))] == heard
         with pytest.raises(UserError, match="holds no reply to 1 of 2 requests"):
             again.ask([first[0], chat_request(chosen, "four")])
 
 
-def test_what_is_kept_needs_no_server_no_key_and_costs_nothing(fake, options, monkeypatch):
+def test_what_is_kept_needs_no_server_no_key_and_costs_nothing(fake, chat_options, monkeypatch):
     with fake.ChatServer(answer=echo) as server:
-        chosen = options(server.url, price_in=1.0, price_out=10.0, max_tokens=50)
+        chosen = chat_options(server.url, price_in=1.0, price_out=10.0, max_tokens=50)
         requests = [chat_request(chosen, text) for text in ("one", "two", "two")]
         # "one" and "two" are a token each at four characters (3 / 4, rounded up); at most 50 tokens come back.
         assert (before := estimate_for(requests, chosen)).money == pytest.approx((2 * 1 + 2 * 50 * 10) / 1e6)
@@ -84,20 +72,20 @@ def test_what_is_kept_needs_no_server_no_key_and_costs_nothing(fake, options, mo
         assert chat.note() == "0 replies asked for, 3 from the reply store"
 
 
-def test_the_budget_is_for_all_rounds(fake, options):
+def test_the_budget_is_for_all_rounds(fake, chat_options):
     with fake.ChatServer(answer=echo) as server:
         # A request is held at its worst: 64 tokens for the frame and a byte a token, and 10 out: 67 x 1 + 10 x 10 =
         # 167 of 330 millionths. After two, 200 each as the server counts, there is room for none.
-        chosen = options(server.url, price_in=1.0, price_out=10.0, max_tokens=10, budget=330e-6)
+        chosen = chat_options(server.url, price_in=1.0, price_out=10.0, max_tokens=10, budget=330e-6)
         with open_chat(chosen) as chat:
             chat.ask([chat_request(chosen, "one")])
             with pytest.raises(UserError, match="is not enough for one more"):
                 chat.ask([chat_request(chosen, "two")])
 
 
-def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds_to_it(options):
+def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds_to_it(chat_options):
     form = {"type": "json_schema"}
-    body = chat_request(options(temperature=None, seed=7, extra={"top_k": 3}, output="json"), "Hello", form).body
+    body = chat_request(chat_options(temperature=None, seed=7, extra={"top_k": 3}, output="json"), "Hello", form).body
     assert body == {
         "model": "tiny",
         "max_tokens": 1024,
@@ -106,14 +94,14 @@ def test_a_request_holds_what_is_in_use_and_a_schema_only_where_the_server_holds
         "messages": [{"role": "user", "content": "Hello"}],
     }
     for output in ("json_schema", "auto"):
-        request = chat_request(options(output=output), "Hello", form)
+        request = chat_request(chat_options(output=output), "Hello", form)
         assert (request.body["response_format"], request.loose) == (form, output == "auto")
-        assert request.plain.body == chat_request(options(output="json"), "Hello", form).body
+        assert request.plain.body == chat_request(chat_options(output="json"), "Hello", form).body
     with pytest.raises(ValueError, match="extra may not set seed"):
-        options(extra={"seed": 3})
+        chat_options(extra={"seed": 3})
     # Where, how and at what price a model is asked cannot change a reply; who it is can.
-    known = options(timeout=3.0, price_in=1.0, price_out=1.0).identity()
-    assert known == options().identity()
+    known = chat_options(timeout=3.0, price_in=1.0, price_out=1.0).identity()
+    assert known == chat_options().identity()
     assert (known["model"], "timeout" in known) == ("tiny", False)
 
 
@@ -158,8 +146,8 @@ def test_a_value_keeps_to_a_schema_to_the_letter(schema, kept):
     assert [value for value in values if keeps(value, schema)] == kept
 
 
-def test_a_reply_that_another_run_stored_first_is_the_one_that_counts(fake, options, tmp_path):
-    chosen = options("http://127.0.0.1:1/v1")
+def test_a_reply_that_another_run_stored_first_is_the_one_that_counts(fake, chat_options, tmp_path):
+    chosen = chat_options("http://127.0.0.1:1/v1")
     kept = tmp_path / "replies.sqlite"
 
     def answer(body):
@@ -173,19 +161,19 @@ def test_a_reply_that_another_run_stored_first_is_the_one_that_counts(fake, opti
 
     with fake.ChatServer(answer=answer) as server:
         for _ in range(2):  # the second time from the store
-            with open_chat(options(server.url)) as chat:
+            with open_chat(chat_options(server.url)) as chat:
                 assert contents(chat.ask([chat_request(chosen, "one")])) == ["theirs"]
 
 
-def test_half_a_surrogate_pair_is_recorded_and_replayed(fake, options, tmp_path):
-    request = chat_request(options(), "broken \ud800 text, \u4e2d")
+def test_half_a_surrogate_pair_is_recorded_and_replayed(fake, chat_options, tmp_path):
+    request = chat_request(chat_options(), "broken \ud800 text, \u4e2d")
     with (
         fake.ChatServer(answer=lambda body: "read") as server,
-        open_chat(options(server.url), record=tmp_path / "kept.jsonl") as chat,
+        open_chat(chat_options(server.url), record=tmp_path / "kept.jsonl") as chat,
     ):
         assert contents(chat.ask([request])) == ["read"]
     assert "\u4e2d" in (tmp_path / "kept.jsonl").read_text(encoding="utf-8")
-    with open_chat(options(), replay=tmp_path / "kept.jsonl") as chat:
+    with open_chat(chat_options(), replay=tmp_path / "kept.jsonl") as chat:
         assert contents(chat.ask([request])) == ["read"]
     with pytest.raises(UserError, match="name a file that --record wrote"):
         replayed_model(tmp_path / "gone.jsonl")
@@ -194,7 +182,7 @@ def test_half_a_surrogate_pair_is_recorded_and_replayed(fake, options, tmp_path)
         replayed_model(tmp_path / "empty")
     (tmp_path / "odd.jsonl").write_text('{"request": {}, "sample": 0, "reply": {"choices": []}}')
     said = r"line 1: the reply is not a chat completion.*record the file again"
-    with pytest.raises(UserError, match=said), open_chat(options(), replay=tmp_path / "odd.jsonl") as chat:
+    with pytest.raises(UserError, match=said), open_chat(chat_options(), replay=tmp_path / "odd.jsonl") as chat:
         chat.ask([request])
 
 
@@ -213,10 +201,10 @@ def second_time(body):
 SEEN = Counter()
 
 
-def test_replies_out_of_form_are_asked_for_once_more_and_both_attempts_are_kept(fake, options, tmp_path):
+def test_replies_out_of_form_are_asked_for_once_more_and_both_attempts_are_kept(fake, chat_options, tmp_path):
     SEEN.clear()
     with fake.ChatServer(answer=second_time) as server:
-        plain, chosen = options(server.url), options(server.url, ask_again="unparsed")
+        plain, chosen = chat_options(server.url), chat_options(server.url, ask_again="unparsed")
         requests = [chat_request(chosen, text, FORM) for text in ("first", "second", "never")]
         free = chat_request(chosen, "free")  # without a form nothing is malformed
         with open_chat(plain) as chat:
@@ -232,10 +220,10 @@ def test_replies_out_of_form_are_asked_for_once_more_and_both_attempts_are_kept(
         with open_chat(chosen) as chat:
             assert contents(chat.ask([*requests, free])) == heard
     assert SEEN == {"first": 1, "second": 2, "never": 2, "free": 1}  # nothing was asked twice but what was unparsed
-    with open_chat(options(ask_again="unparsed"), replay=tmp_path / "kept.jsonl") as again:
+    with open_chat(chat_options(ask_again="unparsed"), replay=tmp_path / "kept.jsonl") as again:
         assert contents(again.ask([*requests, free])) == heard
         assert again.note().endswith("2 unparsed replies asked for again, 1 of them read then")
-    with open_chat(options(), replay=tmp_path / "kept.jsonl") as first:
+    with open_chat(chat_options(), replay=tmp_path / "kept.jsonl") as first:
         assert contents(first.ask(requests))[1:] == ["It is 1.", "It is 1."]
     assert chosen.identity() == {**plain.identity(), "ask_again": "unparsed"}
 
@@ -244,7 +232,7 @@ IN_FORM = '{"number": 7, "words": []}'
 
 
 @pytest.mark.parametrize("has_it", [True, False])
-def test_a_schema_is_asked_for_where_the_endpoint_has_it(fake, options, tmp_path, has_it):
+def test_a_schema_is_asked_for_where_the_endpoint_has_it(fake, chat_options, tmp_path, has_it):
     def answer(body):
         """In the form that the prompt asks for; without structured output its schema is refused."""
         refused = not has_it and "response_format" in body
@@ -252,7 +240,7 @@ def test_a_schema_is_asked_for_where_the_endpoint_has_it(fake, options, tmp_path
 
     kept = tmp_path / "kept.jsonl"
     with fake.ChatServer(answer=answer) as server:
-        chosen = options(server.url)
+        chosen = chat_options(server.url)
         requests = [chat_request(chosen, text, FORM) for text in ("one", "two", "three")]
         with open_chat(chosen, record=kept) as chat:
             assert len(set(contents(chat.ask(requests)))) == 1
@@ -269,15 +257,15 @@ def test_a_schema_is_asked_for_where_the_endpoint_has_it(fake, options, tmp_path
         assert len(server.bodies) == (3 if has_it else 4)
         assert estimate_for(requests, chosen).requests == 0
         assert [set(body) >= {"response_format"} for body in server.bodies[1:]] == [has_it] * (len(server.bodies) - 1)
-    with open_chat(options(), replay=kept) as again:
+    with open_chat(chat_options(), replay=kept) as again:
         again.ask(requests)
         assert again.settled(chosen) == settled
     assert settled.identity()["output"] == settled.output
 
 
-def test_replies_that_were_kept_without_a_schema_are_not_paid_for_again(fake, options):
+def test_replies_that_were_kept_without_a_schema_are_not_paid_for_again(fake, chat_options):
     with fake.ChatServer(answer=lambda body: IN_FORM) as server:
-        before, now = options(server.url, output="json"), options(server.url)
+        before, now = chat_options(server.url, output="json"), chat_options(server.url)
         with open_chat(before) as chat:
             chat.ask([chat_request(before, "one", FORM)])
         with open_chat(now) as chat:

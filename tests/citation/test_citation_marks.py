@@ -204,10 +204,7 @@ def test_marks_behind_the_full_stop_stay_or_move_as_asked():
     assert moved(text, "keep") == ["It rained.", "[1][4] The river rose [5].", "[2]"]
     assert moved(text, "move first") == ["It rained.[1]", "[4] The river rose [5].[2]", ""]
     assert moved(text, "move all") == ["It rained.[1][4]", " The river rose [5].[2]", ""]
-
-
-def test_the_first_sentence_keeps_what_opens_it():
-    assert moved("[1] It rained. It poured.", "move all") == ["[1] It rained.", "It poured."]
+    assert moved("[1] It rained. It poured.", "move all") == ["[1] It rained.", "It poured."]  # nothing is before it
 
 
 def test_moving_the_first_takes_the_first_plain_mark_wherever_it_stands():

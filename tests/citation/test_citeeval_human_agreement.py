@@ -171,11 +171,15 @@ def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_ci
     turned = {name: own[::-1] for name, own in files[1].items()}
     assert agreement(results, turned, "rating", resampling=NONE) == expected
     renamed = {**files[1], "r2": [replace(files[1]["r2"][0], id="7"), files[1]["r2"][1]]}
-    with pytest.raises(UserError, match="'r2' has a statement '1' here, and the judgements have only 7, 2: give"):
-        agreement(results, renamed)
     recited = {**files[1], "r2": [replace(files[1]["r2"][0], citations=(2,)), files[1]["r2"][1]]}
-    with pytest.raises(UserError, match="Statement '1' of sample 'r2' cites 1, 2 here and 2 in the judgements"):
-        agreement(results, recited)
+    for people, says in (
+        (renamed, "'r2' .*'1' here, .* only 7, 2"),
+        (recited, "'1' of sample 'r2' cites 1, 2 here and 2 "),
+        ({}, "no sample 'r1'"),
+        ({**files[1], "r1": files[1]["r1"][:2]}, "'r1' has 3 statements here and 2 "),
+    ):
+        with pytest.raises(UserError, match=says):
+            agreement(results, people)
 
 
 def test_contexts_against_most_people(files):
@@ -215,14 +219,6 @@ def test_annotators_agree_with_themselves_by_krippendorffs_alpha(tmp_path):
     given = krippendorff_alpha(np.array(by_hand), "interval")
     assert found["ratings, interval"] == pytest.approx(given, abs=1e-12)
     assert given != pytest.approx(published, abs=1e-6)
-
-
-def test_other_responses_than_people_judged_are_refused(files):
-    results = results_of(files)
-    with pytest.raises(UserError, match="have no sample 'r1'"):
-        agreement(results, {})
-    with pytest.raises(UserError, match="'r1' has 3 statements here and 2 in the judgements"):
-        agreement(results, {**files[1], "r1": files[1]["r1"][:2]})
 
 
 STATEMENT = {"citations": [1, 2], "types": [2, 2, 4], "ratings": [0.75, None, 1], "edits": [[], [], None]}

@@ -220,8 +220,10 @@ def test_only_what_is_needed_is_asked():
     uncited, refusal, empty, cited = (response(text) for text in ("It is so.", "No answer found.", "", "Oder [1]."))
     every = [uncited, refusal, empty, cited]
     splits = [split_response(one) for one in every]
-    asked = [(one.response, one.module) for one in questions_of(every, splits, Asking(model="tiny"))]
-    assert asked == [(0, "attribution"), (3, "attribution"), (3, "editing")]
+    for size in (None, 1):
+        asking = Asking(model="tiny", statements_per_request=size)
+        asked = [(one.response, one.module) for one in questions_of(every, splits, asking)]
+        assert asked == [(0, "attribution"), (3, "attribution"), (3, "editing")]
     spare = Asking(model="tiny", contexts=False)
     assert [(one.response, one.module) for one in questions_of(every, splits, spare)] == [(3, "editing")]
 
@@ -374,11 +376,3 @@ def test_a_part_that_was_not_read_leaves_its_own_statements_missing():
     assert found.counts["questions: too long"] == 1
     assert heard(lost, lost, lost, lost, lost).judged.editing == "too long"
     assert heard(contexts(1), contexts(3), contexts(5), lost, reply("?")).judged.editing == "too long"
-
-
-def test_a_refusal_and_a_response_without_citations_are_asked_no_more_than_before():
-    uncited = Answer("c", "One. Two. Three.", PASSAGES)
-    assert [module for module, _ in requests(uncited, statements_per_request=2)] == ["attribution"] * 2
-    result = heard(contexts(1, 2), contexts(3), answer=uncited)
-    assert (result.judged.editing, result.counts["questions: not asked"]) == ("not asked", 1)
-    assert requests(Answer("d", "No answer was found.", PASSAGES), statements_per_request=1) == []

@@ -212,12 +212,7 @@ def test_thresholds_as_they_are_typed(text, expected):
     assert read_thresholds(text, ["overlap", "nli:a/b"]) == expected
 
 
-@pytest.mark.parametrize("text", ["half", "nan", "overlap=", "inf"])
+@pytest.mark.parametrize("text", ["half", "nan", "overlap=", "inf", "overlpa=1"])
 def test_what_is_no_threshold_is_refused(text):
-    with pytest.raises(UserError, match="allowed: a number, soft, or NAME=X"):
+    with pytest.raises(UserError, match="Did you mean 'overlap'" if "=1" in text else "allowed: a number, soft, or"):
         read_thresholds(text, ["overlap"])
-
-
-def test_a_threshold_of_no_backend_is_refused():
-    with pytest.raises(UserError, match=r"Unknown backend in --threshold 'overlpa'. Did you mean 'overlap'\?"):
-        read_thresholds("overlpa=1", ["overlap"])
