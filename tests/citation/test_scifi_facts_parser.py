@@ -52,7 +52,7 @@ def said(found):
 
 
 def test_every_citation_has_its_claim_and_the_words_that_are_its_own(small):
-    # The paper's Figure 1 of ALiiCE; its claims are those of `test_scifi_claim_cuts`.
+    # The paper's Figure 1 of ALiiCE; its claims are those of `CLAIMS`.
     found = read("Cups can be made of glass [1] or plastic [2].", small)
     assert said(found) == [
         ("Cups can be made of glass", "glass", "verbatim", "tree"),
