@@ -10,16 +10,7 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 pytestmark = pytest.mark.usefixtures("own_environment")
 
 PASSAGES = [{"title": "Oder", "text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
-QUICK = (
-    "-s",
-    "interval.resamples=30",
-    "-s",
-    "chat.backoff=0.01",
-    "-s",
-    "chat.price_in=0.5",
-    "-s",
-    "chat.price_out=1.5",
-)
+QUICK = "-s interval.resamples=30 -s chat.backoff=0.01 -s chat.price_in=0.5 -s chat.price_out=1.5".split()
 
 
 def judge(body):
@@ -37,7 +28,7 @@ def judge_all(body):
     kind = body["response_format"]["json_schema"]["name"]
     if kind in ("attribution", "editing"):
         return judge(body)
-    claim = prompt(body).rpartition("<claim>")[2].partition("</claim>")[0]
+    claim = body["messages"][0]["content"].rpartition("<claim>")[2].partition("</claim>")[0]
     field, word = {
         "lqac_recall": ("support", "partial"),
         "lqac_need": ("needs_citation", "no"),
@@ -45,10 +36,6 @@ def judge_all(body):
         "attrscore": ("label", "Extrapolatory" if "840" in claim else "Unsure"),
     }[kind]
     return json.dumps({"thinking": "", field: word})
-
-
-def prompt(body):
-    return body["messages"][0]["content"]
 
 
 @pytest.fixture

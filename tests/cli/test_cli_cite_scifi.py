@@ -112,8 +112,7 @@ def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(
 
 
 def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, ran, contents, fake, write, tmp_path, caplog):
-    answers = write(CLAUSES)
-    left = [4]
+    answers, left = write(CLAUSES), [4]
 
     def ill(body):
         """Answers four times, and then asks for a key."""
@@ -121,18 +120,8 @@ def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, ran, contents,
         return fake.facts(body) if left[0] >= 0 else (401, {"error": {"message": "who?", "code": "invalid_api_key"}})
 
     with fake.ChatServer(answer=ill) as server:
-        asked = (
-            "cite",
-            "scifi",
-            answers,
-            "--model",
-            "tiny",
-            "--base-url",
-            server.url,
-            "-s",
-            "chat.concurrency=1",
-            *QUICK,
-        )
+        model = ("--model", "tiny", "--base-url", server.url, "-s", "chat.concurrency=1")
+        asked = ("cite", "scifi", answers, *model, *QUICK)
         assert cli(*asked).code == 2
         assert not (tmp_path / "results" / "cite").exists()
         left[0] = 100

@@ -12,7 +12,6 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 pytestmark = pytest.mark.usefixtures("own_environment")
 
 QUICK = ("-s", "interval.resamples=5", "-q")
-JUDGES = ("--nli", "overlap", "--threshold", "0.5")
 
 
 @pytest.fixture
@@ -39,75 +38,41 @@ def command_of(out):
 
 
 OFFLINE = [
-    ("cite", "alce", "answers.jsonl", *JUDGES, "-s", "premise=chunks", "-s", "chunk.size=9", "-s", "interval.seed=4"),
-    ("cite", "aliice", "answers.jsonl", "--nli", "rouge-2", "--threshold", "soft", "--profile", "released"),
-    ("cite", "scifi", "answers.jsonl", "--nli", "overlap"),
-    (
-        *("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "--threshold", "overlap=0.5"),
-        *("-s", "group=joint", "-s", "uncited=fails"),
-        *("-s", "metric_options.rouge.stem=true", "-s", "interval.level=0.9"),
-    ),
-    ("cite", "meta", "rated.jsonl", *JUDGES, "-s", "profile=released"),
-    (
-        *("cite", "meta", "rated.jsonl", "--nli", "overlap", "--pipelines", "scifi,autoais", "--scenario", "cited"),
-        *("-s", "interval.level=0.9", "-s", "gaps=response"),
-    ),
+    "alce answers.jsonl --nli overlap --threshold 0.5 -s premise=chunks -s chunk.size=9 -s interval.seed=4",
+    "aliice answers.jsonl --nli rouge-2 --threshold soft --profile released",
+    "scifi answers.jsonl --nli overlap",
+    "scifi answers.jsonl --nli overlap,rouge --threshold overlap=0.5 -s group=joint -s uncited=fails"
+    " -s metric_options.rouge.stem=true -s interval.level=0.9",
+    "meta rated.jsonl --nli overlap --threshold 0.5 -s profile=released",
+    "meta rated.jsonl --nli overlap --pipelines scifi,autoais --scenario cited -s interval.level=0.9 -s gaps=response",
 ]
 ASKED = [
-    (
-        *("cite", "scifi", "answers.jsonl", "--nli", "overlap", "-s", "uncited=fails"),
-        *("-s", "chat.temperature=0.3", "-s", "chat.seed=4"),
-    ),
-    ("cite", "citeeval", "answers.jsonl"),
-    (
-        *("cite", "citeeval", "answers.jsonl", "--profile", "released", "--scenario", "cited"),
-        *("-s", "chat.max_tokens=2000", "-s", "chat.top_p=null", "-s", "statements_per_request=1"),
-        *("-s", "chat.extra={top_k: 1, stop: ['a', 'b=c']}"),
-    ),
-    ("cite", "citeeval", "answers.jsonl", "--baselines", "lqac,attrscore", *JUDGES),
-    ("cite", "meta", "rated.jsonl", "--pipelines", "citeeval", "-s", "chat.max_tokens=99"),
-    (
-        "cite",
-        "meta",
-        "rated.jsonl",
-        "--pipelines",
-        "scifi",
-        "--nli",
-        "overlap",
-        "-s",
-        "facts=model",
-        "-s",
-        "chat.seed=1",
-    ),
-    ("cite", "refit", "rated.jsonl", "-s", "interval.level=0.9"),
-    ("cite", "improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2", "-s", "scenario=cited"),
-    (
-        *("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "summary"),
-        *("-s", "samples=2", "-s", "chat.temperature=0.5"),
-    ),
-    ("cite", "generate", "answers.jsonl", "-o", "new.jsonl", "--strategy", "two-stage", "-s", "chat.temperature=null"),
+    "scifi answers.jsonl --nli overlap -s uncited=fails -s chat.temperature=0.3 -s chat.seed=4",
+    "citeeval answers.jsonl",
+    "citeeval answers.jsonl --profile released --scenario cited -s chat.max_tokens=2000 -s chat.top_p=null"
+    " -s statements_per_request=1 -s \"chat.extra={top_k: 1, stop: ['a', 'b=c']}\"",
+    "citeeval answers.jsonl --baselines lqac,attrscore --nli overlap --threshold 0.5",
+    "meta rated.jsonl --pipelines citeeval -s chat.max_tokens=99",
+    "meta rated.jsonl --pipelines scifi --nli overlap -s facts=model -s chat.seed=1",
+    "refit rated.jsonl -s interval.level=0.9",
+    "improve answers.jsonl -o better.jsonl --rounds 2 -s scenario=cited",
+    "generate answers.jsonl -o new.jsonl --strategy summary -s samples=2 -s chat.temperature=0.5",
+    "generate answers.jsonl -o new.jsonl --strategy two-stage -s chat.temperature=null",
 ]
 
 
-def named(args):
-    return " ".join(args[:2])
+@pytest.mark.parametrize("typed", OFFLINE)
+def test_the_command_makes_every_signature_of_a_run_again(cli, answers, typed):
+    check(cli, answers, ("cite", *shlex.split(typed)), {})
 
 
-def form(args):
-    """Replies are told apart by their schema: where no option says so, it is not what is asked for."""
-    return () if args[1] in ("citeeval", "refit", "improve") else ("-s", "chat.output=json_schema")
-
-
-@pytest.mark.parametrize("args", OFFLINE, ids=named)
-def test_the_command_makes_every_signature_of_a_run_again(cli, answers, args):
-    check(cli, answers, args, {})
-
-
-@pytest.mark.parametrize("args", ASKED, ids=named)
-def test_with_the_kept_replies_it_needs_no_model(cli, fake, answers, args):
+@pytest.mark.parametrize("typed", ASKED)
+def test_with_the_kept_replies_it_needs_no_model(cli, fake, answers, typed):
+    # Replies are told apart by their schema: where no option says so, it is not what is asked for.
+    form = () if typed.startswith(("citeeval", "refit", "improve")) else ("-s", "chat.output=json_schema")
     with fake.ChatServer(answer=reply) as server:
-        asked = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl", *form(args))
-        check(cli, answers, (*args, *asked), {"--record kept.jsonl": "--replay kept.jsonl"})
+        asked = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl", *form)
+        check(cli, answers, ("cite", *shlex.split(typed), *asked), {"--record kept.jsonl": "--replay kept.jsonl"})
 
 
 def check(ran, folder, args, replaced):

@@ -120,26 +120,6 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
     assert [record["part"] for record in load_table(by).records] == ["all"] * 2 + ["s0"] * 2 + ["s1"] * 2
 
 
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (("overlap",), "needs at least 2 metrics, and 1 is given: 'overlap'"),
-        (("overlap", "overlap"), "'overlap' is given twice"),
-        (("overlap", "rouge", "--by", "lenght"), "Did you mean 'length'"),
-        (("overlap", "rouge", "--by", "system"), "mini does not say which system"),
-        (("overlap", "rouge", "--by", "position", "-u", "citation"), "set unit=chunk"),
-        (("overlap", "rouge", "--by", "position", "-p", "retrieval"), "parts by position"),
-        (("overlap", "rouge", "-s", "margin=0"), "The margin is 0"),
-        (("overlap", "rouge", "-s", "margin=nan"), "--set margin is 'nan': it should be a finite number"),
-        (("overlap", "rouge", "--set", "interval.resamples=0"), "interval.resamples is 0"),
-        (("overlap", "rouge", "--set", "comparison.permutations=0"), "comparison.permutations is 0"),
-        (("overlap", "rouge", "--set", "comparison.alpha=0.6"), "comparison.alpha is 0.6"),
-    ],
-)
-def test_wrong_input_is_one_sentence(refused, args, said):
-    assert said in refused("compare", *args)
-
-
 def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):
     data = ratings(tmp_path / "rated.jsonl", texts=False)
 

@@ -92,19 +92,6 @@ def test_verify_ends_with_1_where_a_score_moves(cli, tmp_path):
     assert ended.out.endswith("NOT as it should be: do not trust its scores here.\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["verify", "factcc", "--set", "model=/no/such"], "/no/such"),
-        (["verify", "overlap", "--set", "folder"], "--set takes key=value"),
-        (["verify", "overlap", "--official"], "'overlap' has no official package"),
-        (["verify", "ensemble"], "verify overlap, rouge instead"),
-    ],
-)
-def test_wrong_input_is_one_sentence(refused, words, said):
-    assert said in refused("metrics", *words)
-
-
 def test_no_network_is_one_sentence(tmp_path):
     """As a person without a network sees it; in a process of its own, because the hub's address is read at import."""
     pytest.importorskip("huggingface_hub")

@@ -16,12 +16,8 @@ QUICK = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20"
 def test_a_plan_says_what_each_difference_takes(ran):
     ended = ran("plan", "overlap", "rouge", "--difference", "2,5", *QUICK)
     sheet = load_table(Path("results/latest/power-overall.json"))
-    assert [(record["difference"], record["power"]) for record in sheet.records] == [
-        (0.02, 0.8),
-        (0.02, 0.9),
-        (0.05, 0.8),
-        (0.05, 0.9),
-    ]
+    planned = [(record["difference"], record["power"]) for record in sheet.records]
+    assert planned == [(0.02, 0.8), (0.02, 0.9), (0.05, 0.8), (0.05, 0.9)]
     first = sheet.records[0]
     # 322 citations in 28 groups of the shipped corpus.
     assert first["citations"] == -(-first["groups"] * 322 // 28)
@@ -35,23 +31,6 @@ def test_without_a_difference_the_pilots_own_is_planned_for(cli):
 
     records = load_table(Path("results/latest/power-spearman.json")).records
     assert {record["difference"] for record in records} == {abs(records[0]["pilot_difference"])}
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (("overlap",), "exactly two metrics; given: overlap"),
-        (("overlap", "overlap"), "'overlap' is given twice"),
-        (("overlap", "rouge", "--measure", "concordance"), "Concordance is not a measure of mini"),
-        (("overlap", "rouge", "--measure", "auroc"), "Known: accuracy, ap_full,"),  # of three protocols, named once
-        (("overlap", "rouge", "--difference", "two"), "got 'two'"),
-        (("overlap", "rouge", "--difference", "0"), "difference is 0"),
-        (("overlap", "rouge", "--measure", "spearman", "--difference", "2"), "in parts of 1"),
-        (("overlap", "rouge", "--set", "interval.resamples=0"), "interval.resamples is 0"),
-    ],
-)
-def test_a_wrong_plan_is_one_sentence(refused, args, said):
-    assert said in refused("plan", *args)
 
 
 def test_decisions_are_printed_written_and_drawn(ran):
@@ -83,19 +62,6 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monk
     assert line.startswith("No figure: ")
     assert "pip install" in line
     assert Path(f"results/latest/{written}.json").is_file()
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (("overlp",), "Did you mean 'overlap'"),
-        (("overlap", "overlap"), "'overlap' is given twice"),
-        (("overlap", "--set", "protocol_options.decision.folds=4"), "folds is '4'"),
-    ],
-)
-def test_wrong_decisions_are_one_sentence(refused, args, said):
-    assert said in refused("thresholds", *args)
-    assert not Path("results/latest").exists()
 
 
 def test_data_of_one_level_or_with_few_groups_are_refused(refused, write_corpus, small_rows):

@@ -179,19 +179,3 @@ def test_the_multiverse_ranks_by_the_measure_that_is_named_and_prints_one_axis_w
     words = [line.split() for line in ended.out.splitlines()]
     assert ["evidence.rule", "overlap", "rouge"] in words
     assert ["touched", "0.516", "0.481"] in words
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        (("run", "--suite", "--dry-run"), "--dry-run is for one data set: leave --suite out."),
-        (("run", "-d", "mini,wice"), "Several data sets (mini, wice) need --suite: add it, or give one data set."),
-        (("run", "-c", "offline"), "run each with 'metaeval run --suite -c offline'"),
-        (("results", "figures", "nobody"), "results has no job yet"),
-        (("results", "figures", "--parser", "small"), "--parser is for --sentence"),
-        (("results", "figures", "latest", "--sentence", "A cup [1]."), "leave out --sentence, or JOB"),
-        (("multiverse", "-m", "overlap", "--measure", "fs_p"), "Did you mean 'fs_ps'?"),
-    ],
-)
-def test_wrong_input_is_one_sentence(refused, args, said):
-    assert said in refused(*args)
