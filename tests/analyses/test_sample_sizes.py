@@ -1,7 +1,5 @@
 """What a difference takes: the planner's arithmetic, and that the planned groups have the promised power."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -54,20 +52,12 @@ def test_differences_are_in_the_units_of_the_table(difference, scale, raw):
     assert raw_difference(difference, Measure("m", "M", scale=scale)) == pytest.approx(raw)
 
 
-@pytest.mark.parametrize(("difference", "scale"), [(0.0, 100.0), (-1.0, 100.0), (2.0, 1.0), (math.nan, 1.0)])
-def test_a_difference_off_the_scale_is_refused(difference, scale):
-    with pytest.raises(UserError, match="above 0 and below"):
-        raw_difference(difference, Measure("m", "M", scale=scale))
-
-
 def test_a_measure_finds_its_protocol():
     config = load_run(None, {})
 
     assert protocol_to_plan(config, "ndcg@10", [])[0].name == "retrieval"
     assert protocol_to_plan(config, "macro_f1", [], "decision")[0].name == "decision"
     assert protocol_to_plan(config, "", [2.0])[0].name == "classification"
-    with pytest.raises(UserError, match="Did you mean 'overall'"):
-        protocol_to_plan(config, "overal", [])
 
 
 def test_differences_are_numbers_with_commas():
@@ -139,18 +129,3 @@ def test_the_planned_groups_have_the_promised_power():
 )
 def test_labels_for_an_interval_of_a_share_are_those_of_wilsons_formula(half_width, share, items, labels):
     assert labels_needed(half_width, share, items) == labels
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ((0.0, 0.5), "--half-width is 0; allowed: above 0 and below 0.5"),
-        ((0.5, 0.5), "--half-width is 0.5; allowed"),
-        ((0.1, 0.0), "share is 0; allowed: above 0 and below 1"),
-        ((0.1, 1.0), "share is 1; allowed"),
-        ((0.1, 0.5, 1), "items is 1; allowed: 2 or more"),
-    ],
-)
-def test_labels_cannot_be_planned_beyond_the_bounds(settings, said):
-    with pytest.raises(UserError, match=said):
-        labels_needed(*settings)

@@ -7,9 +7,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval import registry
-from metaeval.analyses.comparing.subgroups import by_part, check_division, parts_of
+from metaeval.analyses.comparing.subgroups import by_part, parts_of
 from metaeval.config import load_run
-from metaeval.errors import UserError
 from metaeval.runs.score_panel import load_panel
 
 CORRELATION = registry.find("protocol", "correlation")
@@ -138,19 +137,3 @@ def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):
     ordered = [(a > b) + 0.5 * (a == b) for g, a in scores if g for h, b in scores if not h]
     assert found["a", "m"]["measure"] == "concordance"
     assert found["a", "m"]["value"] == pytest.approx(sum(ordered) / len(ordered), abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("changed", "by", "said"),
-    [({}, "sytem", "Did you mean 'system'"), ({"unit": "citation"}, "position", "set unit=chunk")],
-)
-def test_a_wrong_division_is_refused(settings, changed, by, said):
-    with pytest.raises(UserError, match=said):
-        check_division(by, load_run(None, {**settings, **changed}))
-
-
-def test_unknown_systems_are_refused(tmp_path):
-    panel = load_panel(load_run(None, {"metrics": "overlap,rouge", "results": tmp_path}), True)
-
-    with pytest.raises(UserError, match="mini does not say which system"):
-        by_part(panel, "system")

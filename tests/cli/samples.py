@@ -1,7 +1,7 @@
 """What tests of commands share: every command that can be typed, answers to judge, and a judge of them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,12 @@ def lines_of(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+def write_lines(path: Path, rows: Iterable[Any]) -> Path:
+    """Write values as a JSONL file, a text as the line that it is."""
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
 def write_rated_answers(folder: Path) -> list[dict[str, Any]]:
     """Write two systems' answers to three questions, as they are and with people's ratings and scores of statements.
 
@@ -100,5 +106,5 @@ def write_rated_answers(folder: Path) -> list[dict[str, Any]]:
     ]
     unrated = [{key: value for key, value in row.items() if key != "statements"} for row in rows]
     for name, records in (("answers", unrated), ("rated", rows), ("scores", scores)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+        write_lines(folder / f"{name}.jsonl", records)
     return unrated

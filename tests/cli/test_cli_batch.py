@@ -6,6 +6,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from tests.cli.samples import RIVERS, lines_of
+from tests.cli.samples import write_lines as write
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
@@ -19,11 +20,6 @@ def answered(request, body, status=200):
     """A line of a batch's output, as a batch API writes it, and `vllm run-batch`."""
     response = {"status_code": status, "request_id": "req_1", "body": body}
     return {"id": "batch_req_1", "custom_id": request["custom_id"], "response": response, "error": None}
-
-
-def write(path, rows):
-    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
-    return path
 
 
 @pytest.fixture

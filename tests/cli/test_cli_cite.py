@@ -278,23 +278,16 @@ def test_a_table_of_each_reader(ran, write, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("typed", "says"),
     [
-        (("--labels", "utility=u1,u4"), 'no column "u4"'),
-        ((), "name these with --labels"),
+        ("agreement labels.csv --labels utility=u1,u4", 'no column "u4"'),
+        ("agreement labels.csv", "name these with --labels"),
+        ("tables answers.json -c alice", "Did you mean 'aliice'"),
+        ("tables answers.json --nli rouge,overlap", "use one metric, and 2 are given as nli"),
+        ("tables answers.json --nli rouge -s bound=10", "bound"),
     ],
 )
-def test_labels_that_cannot_be_compared_are_one_sentence(refused, write, options, says):
-    assert says in refused("cite", "agreement", write(LABELLED, "labels.csv"), *options)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("-c", "alice"), "Did you mean 'aliice'"),
-        (("--nli", "rouge,overlap"), "use one metric, and 2 are given as nli"),
-        (("--nli", "rouge", "-s", "bound=10"), "bound"),
-    ],
-)
-def test_tables_that_cannot_be_made_are_one_sentence(refused, write, options, says):
-    assert says in refused("cite", "tables", write(ITEMS), *options)
+def test_what_cannot_be_compared_or_tabled_is_one_sentence(refused, write, typed, says):
+    write(ITEMS)
+    write(LABELLED, "labels.csv")
+    assert says in refused("cite", *typed.split())

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from tests.cli.samples import write_lines
+
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
@@ -41,11 +43,9 @@ def judge_all(body):
 @pytest.fixture
 def answers(answers_of_systems, tmp_path):
     """Answers of systems to the same questions: the first statement has a right citation, the other one none."""
-    path = tmp_path / "answers.jsonl"
     text = "The Oder is 84{group} kilometres long [1][2]. Barges of {system} sail."
     items = answers_of_systems(2, 5, "Question {group}?", PASSAGES, text)
-    path.write_text("".join(json.dumps(item) + "\n" for item in items))
-    return path
+    return write_lines(tmp_path / "answers.jsonl", items)
 
 
 def test_recorded_with_faults_and_replayed_every_file_has_the_same_bytes(

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tests.cli.samples import lines_of
+from tests.cli.samples import lines_of, write_lines
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
@@ -47,9 +47,7 @@ def judge(body):
 
 @pytest.fixture
 def answers(items, tmp_path):
-    path = tmp_path / "answers.jsonl"
-    path.write_text("".join(json.dumps(item) + "\n" for item in items))
-    return path
+    return write_lines(tmp_path / "answers.jsonl", items)
 
 
 def records(folder, name):

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.samples import lines_of, write_lines
+
 pytestmark = pytest.mark.usefixtures("own_environment")
 
 EXPERTQA = Path(__file__).parents[3] / "shared" / "data" / "expertqa"
@@ -38,9 +40,7 @@ def items(systems=2, groups=4):
 
 @pytest.fixture
 def rated(tmp_path):
-    path = tmp_path / "rated.jsonl"
-    path.write_text("".join(json.dumps(item) + "\n" for item in items()))
-    return path
+    return write_lines(tmp_path / "rated.jsonl", items())
 
 
 def test_ratings_of_ones_own(ran, contents, rated, tmp_path):
@@ -79,10 +79,10 @@ def test_cvcp_is_among_the_values_of_responses(ran, tmp_path):
         # The second sentence of half the answers cites in two places: words 1, 2, group 3, word 4, group 5.
         row["text"] = row["text"].replace("Barges sing songs [2].", "Barges sing [1] songs [2]." if number % 2 else "")
         row["statements"] = row["statements"][:1]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(path, rows)
     ran("cite", "meta", path, "--nli", "overlap", "--pipelines", "aliice", *QUICK)
-    lines = (tmp_path / "results" / "latest" / "responses" / "ratings.jsonl").read_text().splitlines()
-    scores = {row["id"]: row["scores"] for row in map(json.loads, lines)}
+    scored = lines_of(tmp_path / "results" / "latest" / "responses" / "ratings.jsonl")
+    scores = {row["id"]: row["scores"] for row in scored}
     # Positions 3 and 5: mean 4, deviation 1; the first sentence has one group, 0; the mean of both is an eighth.
     assert scores["0-0"]["aliice:cvcp"] == 0
     assert scores["0-1"]["aliice:cvcp"] == pytest.approx(0.125)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.cli.samples import write_lines
+
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 pytestmark = pytest.mark.usefixtures("own_environment")
@@ -38,9 +40,7 @@ def rated(tmp_path):
         }
         for number in range(10)
     ]
-    path = tmp_path / "rated.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_lines(tmp_path / "rated.jsonl", rows)
 
 
 def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, ran, contents, fake, rated, tmp_path):

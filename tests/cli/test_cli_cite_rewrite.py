@@ -14,30 +14,17 @@ def passage(text):
     return {"title": text.split()[-1].rstrip("."), "text": text}
 
 
+def item(question, output, *texts):
+    return {"question": question, "output": output, "docs": [passage(text) for text in texts]}
+
+
+VICTORIA = "Queen Victoria became Queen of the United Kingdom on 20 June 1837"
+TEA = ("Tea is grown in Kenya.", "Coffee is grown in Brazil.", "In India tea is grown.", "Rain fell.")
+PLASTIC = ("Cups can be made of glass.", "Cups are made of plastic.")
 ITEMS = [
-    {
-        "question": "Who?",
-        "output": "Queen Victoria became Queen of the United Kingdom on 20 June 1837 [1], at the age of 18 [2].",
-        "docs": [
-            passage("Queen Victoria became Queen of the United Kingdom on 20 June 1837."),
-            passage("At the age of 18 she left."),
-        ],
-    },
-    {
-        "question": "Of what?",
-        "output": "Cups can be made of glass [1] or plastic [2].",
-        "docs": [passage("Cups can be made of glass."), passage("Cups are made of plastic.")],
-    },
-    {
-        "question": "Where?",
-        "output": "Tea is grown in Kenya [1], Sri Lanka [2] and India [3]. Rain fell [4].",
-        "docs": [
-            passage("Tea is grown in Kenya."),
-            passage("Coffee is grown in Brazil."),
-            passage("In India tea is grown."),
-            passage("Rain fell."),
-        ],
-    },
+    item("Who?", f"{VICTORIA} [1], at the age of 18 [2].", f"{VICTORIA}.", "At the age of 18 she left."),
+    item("Of what?", "Cups can be made of glass [1] or plastic [2].", *PLASTIC),
+    item("Where?", "Tea is grown in Kenya [1], Sri Lanka [2] and India [3]. Rain fell [4].", *TEA),
 ]
 FEW = "--set interval.resamples=30 --set interval.fewest=2 --set chat.backoff=0.01"
 QUICK = ("--nli", "overlap", *FEW.split())

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from tests.cli.samples import RIVERS
+from tests.cli.samples import RIVERS, write_lines
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
@@ -36,9 +36,7 @@ def write(tmp_path):
     """Write samples."""
 
     def made(rows=SAMPLES, name="samples.jsonl"):
-        path = tmp_path / name
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return path
+        return write_lines(tmp_path / name, rows)
 
     return made
 

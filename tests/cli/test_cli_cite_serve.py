@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from tests.cli.samples import lines_of, write_lines
+
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
@@ -26,40 +28,24 @@ def served(tiny_chat, tmp_path_factory):
 @pytest.fixture
 def answers(tmp_path, own_environment):
     texts = ["The Oder is long [1].", "The Oder is long [2].", "The Oder is 840 kilometres [1] or miles [2] long."]
-    path = tmp_path / "answers.jsonl"
     rows = [{"id": f"a{n}", "group": f"q{n}", "text": text, "passages": PASSAGES} for n, text in enumerate(texts)]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def rows_of(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return write_lines(tmp_path / "answers.jsonl", rows)
 
 
 def test_scifi_facts_by_a_served_model(ran, contents, served, answers, tmp_path):
     url, models = served
-    asked = (
-        "--model",
-        models["facts"],
-        "--base-url",
-        url,
-        "--nli",
-        "overlap",
-        "--record",
-        tmp_path / "kept.jsonl",
-        *QUICK,
-    )
-    ran("cite", "scifi", answers, *asked)
+    kept, asked = tmp_path / "kept.jsonl", ("--model", models["facts"], "--base-url", url, "--nli", "overlap", *QUICK)
+    ran("cite", "scifi", answers, *asked, "--record", kept)
     # Of three sentences two are the same without their marks. Only of the last, which has two citation groups, it is
     # asked where its fact stands, and the model gives the reply that suits the other question.
-    assert len(rows_of(tmp_path / "kept.jsonl")) == 2 + 1
-    facts = rows_of(tmp_path / "results" / "latest" / "per-facts-overlap.jsonl")
+    assert len(lines_of(kept)) == 2 + 1
+    facts = lines_of(tmp_path / "results" / "latest" / "per-facts-overlap.jsonl")
     assert [row["fact"] for row in facts] == ["The Oder is long."] * 3
     # Of the content words Oder and long, the first passage holds both and the second none.
     assert [row["value"] for row in facts] == [1.0, 0.0, None]
     assert [row["state"] for row in facts] == ["judged", "judged", "unjudged"]
     again = tmp_path / "again"
-    replayed = ("--replay", tmp_path / "kept.jsonl", "--nli", "overlap", "--results", again, *QUICK)
+    replayed = ("--replay", kept, "--nli", "overlap", "--results", again, *QUICK)
     ran("cite", "scifi", answers, *replayed)
     first, second = (contents(folder / "cite" / "scifi" / "answers") for folder in (tmp_path / "results", again))
     assert first == second
@@ -70,7 +56,7 @@ def test_citeeval_by_a_served_model(ran, served, answers, tmp_path):
     asked = ("--model", models["reviews"], "--base-url", url, "--nli", "overlap", *QUICK)
     ran("cite", "citeeval", answers, *asked, "--baselines", "lqac")
     folder = tmp_path / "results" / "latest"
-    rows = rows_of(folder / "per-answers.jsonl")
+    rows = lines_of(folder / "per-answers.jsonl")
     # Four stars are (4 - 1) / 4, and no edits are an edit distance of 1: (0.75 + 1) / 2 for each.
     assert [(row["rating"], row["edit_distance"], row["auto"]) for row in rows] == [(0.75, 1.0, 0.875)] * 3
     # What the model says is no answer to LQAC's questions: nothing of it is known, and it may be anything.

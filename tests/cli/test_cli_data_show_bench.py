@@ -45,15 +45,6 @@ def test_judgements_add_ratings_and_annotators(cli, bench):
     assert "annotators" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        (("wice", "--human", "human.json"), "--human is for CiteBench's .citeeval files, and wice is another"),
-        (("absent.citeeval",), "absent.citeeval"),
-        (("empty.citeeval",), "empty.citeeval holds no responses"),
-    ],
-)
-def test_wrong_files_are_one_sentence(cli, tmp_path, words, error):
+def test_a_file_without_responses_is_refused(refused, tmp_path):
     (tmp_path / "empty.citeeval").write_text("[]")
-    ended = cli("data", "show", *words)
-    assert (ended.code, error in ended.err, "Traceback" in ended.err) == (2, True, False)
+    assert "empty.citeeval holds no responses" in refused("data", "show", "empty.citeeval")

@@ -8,7 +8,7 @@ import json
 import re
 import shutil
 from pathlib import Path
-from typing import NamedTuple
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,13 +16,6 @@ from metaeval.analyses.run import _comparison
 from metaeval.cli.app import main
 
 QUICK = ("-s", "interval.resamples=50", "-s", "comparison.permutations=50")
-
-
-class Ended(NamedTuple):
-    """How the run ended."""
-
-    code: int
-    out: str
 
 
 def job_hash(ended):
@@ -42,7 +35,7 @@ def kept(store_of_mini, tmp_path_factory):
         patch.setattr("sys.argv", ["metaeval", "run", "-m", "overlap,rouge,bm25", *QUICK])
         with pytest.raises(SystemExit) as end:
             main()
-    return folder / "results", Ended(int(end.value.code or 0), said.getvalue())
+    return folder / "results", SimpleNamespace(code=int(end.value.code or 0), out=said.getvalue())
 
 
 @pytest.fixture

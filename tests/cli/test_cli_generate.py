@@ -12,7 +12,7 @@ import pytest
 
 import metaeval
 from metaeval.errors import UserError
-from tests.cli.samples import lines_of
+from tests.cli.samples import lines_of, write_lines
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
@@ -60,9 +60,7 @@ def by_sentences(body):
 
 @pytest.fixture
 def questions(tmp_path):
-    path = tmp_path / "rivers.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in QUESTIONS))
-    return path
+    return write_lines(tmp_path / "rivers.jsonl", QUESTIONS)
 
 
 def counts(folder):
@@ -231,7 +229,7 @@ def test_the_chat_setting_output_is_the_form_of_the_replies(ran, fake, questions
 
 def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake, questions, tmp_path):
     rows = [{**row, "passages": [{**each, "summary": "Short."} for each in row["passages"]]} for row in QUESTIONS]
-    questions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    write_lines(questions, rows)
     with fake.ChatServer(answer=by_sentences) as server:
         words = ("cite", "generate", questions, "--model", "tiny", "--base-url", server.url, "-o", "a.jsonl")
         ran(*words, "-s", "documents=2", "-s", "document_text=summary", "-s", "shuffle=4")

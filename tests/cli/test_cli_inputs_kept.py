@@ -128,30 +128,15 @@ def bytes_of(folder):
     }
 
 
-def same(path):
-    return path
-
-
-def spelled_otherwise(path):
-    return Path("scores", os.pardir, path)
-
-
-def symbolic_link(path):
-    Path("link.jsonl").symlink_to(path)
-    return Path("link.jsonl")
-
-
-def hard_link(path):
-    Path("link.jsonl").hardlink_to(path)
-    return Path("link.jsonl")
-
-
-@pytest.mark.parametrize("name", [same, spelled_otherwise, symbolic_link, hard_link])
+@pytest.mark.parametrize("name", ["same", "spelled otherwise", "symlink_to", "hardlink_to"])
 @pytest.mark.parametrize("option", LINES)
 def test_what_is_read_is_not_overwritten(cli, files, option, name):
     words = shlex.split(LINES[option])
     read = next(word for word in words if word.endswith(".jsonl") and word != "new.jsonl")
-    output = name(Path(read))
+    output = Path("scores", os.pardir, read) if name == "spelled otherwise" else Path(read)
+    if name.endswith("_to"):
+        output = Path("link.jsonl")
+        getattr(output, name)(read)
     before = bytes_of(files)
 
     ended = cli(*(output if word == "OUT" else word for word in words))

@@ -19,19 +19,9 @@ N = 200
 PEOPLE = RNG.random(N) < 0.6
 JUDGE = np.where(RNG.random(N) < 0.8, PEOPLE, ~PEOPLE)
 OTHER = np.where(RNG.random(N) < 0.7, PEOPLE, ~PEOPLE)
-WORDS = [
-    ("pass", "fail"),
-    ("supported", "not supported"),
-    ("Supported", "unsupported"),
-    ("yes", "no"),
-    ("true", "false"),
-    ("True", "False"),
-    ("grounded", "hallucinated"),
-    ("faithful", "unfaithful"),
-    ("correct", "incorrect"),
-    ("PASSED", "FAILED"),
-    (1, 0),
-]
+SAID = "pass/fail supported/not_supported Supported/unsupported yes/no true/false True/False grounded/hallucinated"
+SAID += " faithful/unfaithful correct/incorrect PASSED/FAILED"
+WORDS = [*(tuple(pair.replace("_", " ").split("/")) for pair in SAID.split()), (1, 0)]
 
 
 @pytest.fixture

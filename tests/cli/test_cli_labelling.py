@@ -158,7 +158,6 @@ def test_power_says_how_many_labels_an_interval_takes(cli):
     assert list(metaeval.plan(half_width=0.1, share=0.5)) == [{"share": 0.5, "labels": 93}]
     assert metaeval.plan(half_width=0.1, share=0.5, items=400)[0]["labels"] == 75
     assert re.search(r"0\.5 +93", cli("plan", "--half-width", "0.1", "-s", "share=0.5").out)
-    assert "above 0 and below 0.5" in cli("plan", "--half-width", "2").err
 
 
 def table(path, n, share, seed, level=True):
@@ -361,18 +360,11 @@ def test_junit_holds_hostile_ids(cli, gate):
     assert "<c0>" in "".join(ElementTree.parse("g.xml").getroot().itertext())
 
 
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        (["--max-missed", "0"], "--max-missed is 0; allowed: above 0"),
-        (["--promise", "mean", "-m", "cheap,overlap"], "2 metrics are given, but a promise on the mean"),
-    ],
-)
-def test_what_cannot_be_fitted_ends_in_one_sentence(refused, typed, said):
+def test_what_cannot_be_fitted_ends_in_one_sentence(refused):
     table("fit.csv", 40, 0.3, 1)
-    usual = {"-l": "fit.csv", "-m": "cheap"}
-    options = [word for name, value in usual.items() if name not in typed for word in (name, value)]
-    assert said in refused("gate", "fit", "fit.csv", *options, "-o", "gate.json", *typed)
+    fit = "gate fit fit.csv -l fit.csv -o gate.json".split()
+    assert "--max-missed is 0; allowed: above 0" in refused(*fit, "-m", "cheap", "--max-missed", "0")
+    assert "2 metrics are given" in refused(*fit, "-m", "cheap,overlap", "--promise", "mean")
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])

@@ -96,23 +96,3 @@ def test_a_setting_given_twice_is_refused_or_replaced_and_lists_are_repeated(cli
     listed = cli("run", "-m", "overlap", "-m", "rouge,bm25", "-q", "-q", "--dry-run")
     assert listed.code == 0
     assert re.findall("^([a-z0-9]+): [0-9,]+ pairs", listed.out, re.MULTILINE) == ["overlap", "rouge", "bm25"]
-
-
-@pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        ("run --executor pool", "--executor is 'pool': it should be 'local' or 'ray'."),
-        ("run -s executor.device=3", "Unknown setting 'executor.device' in --set. Did you mean 'devices'?"),
-        ("plan overlap --half-width x", "--half-width is 'x': it should be a valid number."),
-        ("run -c wrong.yaml", "Setting 'interval.seed' in wrong.yaml is 'x': it should be a valid integer."),
-        ("run -c unknown.yaml -u page", "Unknown setting 'intervals' in unknown.yaml. Did you mean 'interval'?"),
-    ],
-)
-def test_messages_name_what_was_typed(cli, typed, said):
-    Path("wrong.yaml").write_text("interval: {seed: x}\n")
-    Path("unknown.yaml").write_text("intervals: {seed: 1}\n")
-
-    ended = cli(*typed.split())
-
-    assert ended.code == 2
-    assert ended.err.startswith(f"metaeval: {said}")

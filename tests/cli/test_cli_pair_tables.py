@@ -64,19 +64,6 @@ def measured(ran, file, *words, tmp_path):
     return row.scored, {name: value.value for name, value in row.values.items()}
 
 
-def test_every_format_of_a_table_gives_the_same_scores(ran):
-    pytest.importorskip("openpyxl", reason="needs the extra 'xlsx'")
-    columns = made()
-    columns["statement"][5] = "橋は開いた"
-    for ending in ("csv", "tsv", "xlsx", "jsonl", "parquet"):
-        write(columns, f"pairs.{ending}")
-        ran("score", "-m", "overlap", "-d", "ratings", "--data", f"pairs.{ending}", "-o", ending, "-q")
-        assert list(answers(f"{ending}/overlap.jsonl")) == columns["id"]
-        assert answers(f"{ending}/overlap.jsonl") == answers("csv/overlap.jsonl")
-    manifest = json.loads(Path("csv/overlap.jsonl.manifest.json").read_text())
-    assert (manifest["metric"], manifest["pairs"], manifest["job"]["unit"]) == ("overlap", ROWS, "rating")
-
-
 @pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
 def test_workers_give_the_same_files(executor, ran):
     if executor == "ray":
@@ -134,16 +121,6 @@ def test_text_that_is_no_text_is_refused(refused):
     assert "a text is not UTF-8" in refused("score", "-m", "overlap", *DATA, "-q")
 
 
-def test_other_headings_are_read(ran):
-    columns = made()
-    write(columns)
-    ran("score", "-m", "overlap", *DATA, "-o", "out", "-q")
-    write({"Nr": columns["id"], "Satz": columns["statement"], "passage": columns["source"]}, "pairs.csv")
-    words = ["-d", "ratings", "--data", "pairs.csv", "--map", "statement=Satz", "--map", "id=Nr"]
-    ran("score", "-m", "overlap", *words, "-q", "-o", "csv")
-    assert answers("csv/overlap.jsonl") == answers("out/overlap.jsonl")
-
-
 def test_scores_of_a_table_are_evaluated_on_it(ran):
     write(made(level=[("none", "partial", "full")[n * 7 % 3] for n in range(ROWS)]))
     ran("score", "-m", "overlap", *DATA, "-o", "out", "-q", "--format", "parquet")
@@ -156,7 +133,8 @@ def test_a_dry_run_counts_the_pairs_of_a_table(cli, ran, tmp_path):
     rows = "".join(f"{number},Bridge {number} was opened.,It opened.\n" for number in range(8))
     (tmp_path / "p.csv").write_text(f"id,source,statement\n{rows}")
     job = ("score", "-m", "overlap", "-d", "ratings", "--data", "p.csv")
-    assert "overlap: 8 pairs, 0 stored, 8 to score (ready)\n" in cli(*job, "--dry-run").out
+    for command in ("score", "run"):
+        assert "overlap: 8 pairs, 0 stored, 8 to score (ready)\n" in cli(command, *job[1:], "--dry-run").out
     assert not list(tmp_path.rglob("*.sqlite"))
     ran(*job, "-q")
     assert "overlap: 8 pairs, 8 stored, 0 to score (ready)\n" in cli(*job, "--dry-run").out
@@ -278,13 +256,18 @@ def ran_on(ran, path, *words):
     return (job() / "correlation.json").read_bytes()
 
 
-def test_every_form_of_a_table_gives_the_same_result_file(ran):
+def test_every_form_of_a_table_gives_the_same_scores_and_the_same_result_file(ran):
     pytest.importorskip("openpyxl", reason="needs the extra 'xlsx'")
     columns = labelled()
     columns["statement"][5] = "橋は開いた"
     columns["source"] = [" ".join(text.split()) for text in columns["source"]]  # a line of TSV holds no two blanks
     for ending in ("csv", "tsv", "xlsx", "jsonl", "parquet"):
         write(columns, f"pairs.{ending}")
+        ran("score", "-m", "overlap", "-d", "ratings", "--data", f"pairs.{ending}", "-o", ending, "-q")
+        assert list(answers(f"{ending}/overlap.jsonl")) == columns["id"]
+        assert answers(f"{ending}/overlap.jsonl") == answers("csv/overlap.jsonl")
+    manifest = json.loads(Path("csv/overlap.jsonl.manifest.json").read_text())
+    assert (manifest["metric"], manifest["pairs"], manifest["job"]["unit"]) == ("overlap", ROWS, "rating")
     found = {ending: ran_on(ran, f"pairs.{ending}") for ending in ("csv", "tsv", "xlsx", "jsonl", "parquet")}
     assert [ending for ending in found if found[ending] != found["csv"]] == []
     other = columns | {"source": [*columns["source"][:-1], "Another text."]}
@@ -303,9 +286,10 @@ def test_other_headings_lists_and_annotators_are_read_and_said(ran, caplog):
     ran_on(ran, "pairs.csv")
     assert 'pairs is scored so: source from "document", statement from "claim".' in caplog.text
     assert rows_of(job() / "correlation.json") == values
-    alike = {"Nr": columns["id"], "statement": columns["statement"], "article": columns["source"]}
+    alike = {"Zeile": columns["id"], "Satz": columns["statement"], "article": columns["source"]}
     write({**alike, "group": columns["group"], "label": columns["level"]}, "pairs.csv")
-    assert rows_of_bytes(ran_on(ran, "pairs.csv", "--map", "source=article")) == values
+    named = [word for role in ("id=Zeile", "statement=Satz", "source=article") for word in ("--map", role)]
+    assert rows_of_bytes(ran_on(ran, "pairs.csv", *named)) == values
     twice = {name: [*cells, *cells] for name, cells in columns.items()}
     write(twice | {"annotator": ["Ana"] * ROWS + ["Ben"] * ROWS}, "pairs.csv")
     assert rows_of_bytes(ran_on(ran, "pairs.csv")) == values
@@ -371,11 +355,6 @@ def test_the_job_of_a_table_is_shown_viewed_exported_and_run_again(ran):
     assert list(Path("out").glob("*.csv"))
     ran("view", "-o", "v.html")
     assert Path("v.html").stat().st_size > 10_000
-
-
-def test_what_a_run_on_a_table_would_do_is_counted(ran):
-    write(labelled())
-    assert "overlap: 69 pairs, 0 stored, 69 to score (ready)\n" in ran("run", "-m", "overlap", *DATA, "--dry-run").out
 
 
 @pytest.mark.parametrize("command", ["run", "evaluate"])

@@ -138,14 +138,6 @@ def test_published_scores_and_a_metric_of_ones_own_are_held_against_people_on_th
     assert set(values(tmp_path / "results/latest/systems.json")) == {"AutoAIS", "AutoAIS verdict"}
 
 
-@pytest.mark.parametrize(
-    "command", [("run",), ("pairs", "p.jsonl"), ("score",), ("data", "convert", "frank", "f.jsonl")]
-)
-def test_what_needs_documents_points_to_evaluate(refused, command):
-    name = () if command[0] == "data" else ("-d", "frank")
-    assert "evaluate existing scores with 'metaeval evaluate -d frank'" in refused(*command, *name)
-
-
 @published_files
 @pytest.mark.parametrize("name", ["frank", "xsum_hallucination"])
 def test_rated_sets_are_listed_shown_and_verified(cli, name):

@@ -119,10 +119,6 @@ def test_a_faulty_score_file_is_refused_before_anything_is_scored(refused, small
     assert not (tmp_path / "results").exists()
 
 
-def test_a_score_file_is_not_scored(refused, small):
-    assert "metaeval evaluate FILE" in refused("score", "-m", "scores:mine.jsonl", *small)
-
-
 @pytest.mark.parametrize("unit", ["chunk", "citation"])
 def test_lower_is_more_support_where_the_manifest_says_so(ran, small, pairs, write_scores, tmp_path, unit):
     key = "pair_id" if unit == "chunk" else "citation_id"

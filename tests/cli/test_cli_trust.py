@@ -154,23 +154,21 @@ def hostile(tmp_path_factory):
     return folder
 
 
+def audited(folder, lines):
+    """How each line ended in the folder, and what it did that nobody typed."""
+    typed = json.dumps({"commands": [shlex.split(line) for line in lines]})
+    environment = {**os.environ, "SECRET": "s3cret", "METAEVAL_CACHE": str(folder / "cache")}
+    streams = {"input": typed, "capture_output": True, "text": True}
+    done = subprocess.run([sys.executable, str(AUDITED)], cwd=folder, env=environment, **streams)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(lines, json.loads(done.stdout), strict=True))
+
+
 @pytest.fixture(scope="module")
 def ended(hostile):
     """How every command ended there, and what it did that nobody typed."""
     reading = [line for lines in READING.values() for line in lines]
-    lines = [*reading, *CONTENT, *FROM_FILES, *TYPED]
-    environment = {**os.environ, "SECRET": "s3cret", "METAEVAL_CACHE": str(hostile / "cache")}
-    done = subprocess.run(
-        [sys.executable, str(AUDITED)],
-        input=json.dumps({"commands": [shlex.split(line) for line in lines]}),
-        cwd=hostile,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return dict(zip(lines, json.loads(done.stdout), strict=True))
+    return audited(hostile, [*reading, *CONTENT, *FROM_FILES, *TYPED])
 
 
 def test_every_command_is_known_to_read_or_to_run():
@@ -207,18 +205,8 @@ def test_what_a_file_asks_for_is_refused_in_one_sentence(ended, line):
 
 def test_the_audit_sees_what_is_typed(hostile):
     """The hook is no blind one: the same names run where they are typed."""
-    lines = [["metrics", "show", "evil:Evil"]]
-    done = subprocess.run(
-        [sys.executable, str(AUDITED)],
-        input=json.dumps({"commands": lines}),
-        cwd=hostile,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    assert audited(hostile, ["metrics show evil:Evil"])["metrics show evil:Evil"]["noted"]
     (hostile / "pwned").unlink()
-
-    assert all(one["noted"] for one in json.loads(done.stdout))
 
 
 def test_no_file_of_the_folder_stands_for_a_package(hostile):

@@ -97,15 +97,15 @@ def test_the_overview_has_the_tables_numbers_and_sentences(open_page, mini):
     assert state(page) == {"view": "pairs", "a": "rouge"}
 
 
-def test_it_links_to_the_report_below_it_and_to_none_elsewhere(open_page, mini, cli, tmp_path):
+def test_it_links_to_the_report_below_it_and_to_none_elsewhere(open_page, mini, ran, tmp_path):
     folder = tmp_path / "javascript:alert(1) #<b>"
     shutil.copytree(mini[0].parent, folder)
-    cli("view", "--results", str(folder), "-o", str(folder / "view.html"))
+    ran("view", "--results", str(folder), "-o", str(folder / "view.html"))
     page = open_page(folder / "view.html")
     page.get_by_role("link", name="Report").click()
     page.wait_for_url("**/report.html")
     assert "Metrics against demo labels" in page.content()
-    cli("view", "--results", str(folder), "-o", str(tmp_path / "elsewhere" / "view.html"))
+    ran("view", "--results", str(folder), "-o", str(tmp_path / "elsewhere" / "view.html"))
     assert open_page(tmp_path / "elsewhere" / "view.html").get_by_role("link", name="Report").count() == 0
 
 
@@ -210,7 +210,7 @@ def test_pools_are_in_each_metrics_order(open_page, mini):
         assert len(scores) > 1
 
 
-def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, cli, tmp_path):
+def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, ran, tmp_path):
     page = open_page(mini[0], "view=label")
     shown = page.locator(".labelling").inner_text()
     assert not any(name in shown for name in ("overlap", "rouge"))
@@ -240,8 +240,7 @@ def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, cli, tmp_pa
         for (statement, source), level in zip(texts, ("full", "partial", "none"), strict=False)
     )
     assert [row[2] for row in csv.reader(io.StringIO(saved["CSV"]))] == ["labelled_by", *["'=a"] * 3]
-    ended = cli("data", "validate", tmp_path / "labels.jsonl")
-    assert ended.code == 0, ended.err
+    ran("data", "validate", tmp_path / "labels.jsonl")
 
 
 @pytest.mark.parametrize("view", ["overview", "pairs", "pools", "label"])
@@ -255,7 +254,7 @@ def test_on_a_telephone_in_the_dark_and_on_paper(open_page, mini, view):
     assert not page.locator("nav").is_visible()
 
 
-def test_hostile_texts_are_texts(open_page, hostile, cli, write_corpus, small_rows, tmp_path):
+def test_hostile_texts_are_texts(open_page, hostile, ran, write_corpus, small_rows, tmp_path):
     rows = json.loads(json.dumps(small_rows))
     for row in rows:
         for field in ("name", "id", "group", "statement", "document"):
@@ -267,9 +266,8 @@ def test_hostile_texts_are_texts(open_page, hostile, cli, write_corpus, small_ro
                 "text": f"{row['text']} <img src=x onerror=alert(1)> {hostile.TOGETHER}",
             }
     data = ("-d", "jsonl", "--data", write_corpus(rows))
-    assert cli("run", "-m", "overlap,rouge", *QUICK, *data, "-s", "chunk.size=7").code == 0
-    ended = cli("view", "latest")
-    assert ended.code == 0, ended.err
+    ran("run", "-m", "overlap,rouge", *QUICK, *data, "-s", "chunk.size=7")
+    ran("view", "latest")
     for view in ("overview", "pairs", "pools", "label"):
         page = open_page(tmp_path / "view.html", f"view={view}")
         shown = page.locator("body").inner_text()
@@ -282,15 +280,14 @@ def test_hostile_texts_are_texts(open_page, hostile, cli, write_corpus, small_ro
     assert "<script>alert(1)</script>" in shown
 
 
-def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, refused, tmp_path):
+def test_answers_are_coloured_by_each_backends_verdicts(open_page, ran, refused, tmp_path):
     passages = [{"title": "Oder", "text": "The Oder is long. 🙂"}, {"title": "Rhine", "text": "The Rhine is deep."}]
     text = "🙂 The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims."
     answer = {"id": "a<b>", "system": "s", "question": "Rivers?", "text": text, "passages": passages}
     (tmp_path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
-    assert cli("cite", "alce", "answers.jsonl", "--nli", "overlap,rouge", "-q").code == 0
+    ran("cite", "alce", "answers.jsonl", "--nli", "overlap,rouge", "-q")
     rows = [json.loads(line) for line in next(tmp_path.rglob("per-citations-overlap.jsonl")).read_text().splitlines()]
-    ended = cli("view")
-    assert ended.code == 0, ended.err
+    ended = ran("view")
     assert ": 1 answer\n" in ended.out
     page = open_page(tmp_path / "view.html")
     body = page.locator(".reader .text").nth(1)
@@ -309,14 +306,14 @@ def test_answers_are_coloured_by_each_backends_verdicts(open_page, cli, refused,
 
 
 def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
-    open_page, fake, hostile, cli, own_environment, tmp_path
+    open_page, fake, hostile, ran, own_environment, tmp_path
 ):
     passages = [{"title": "Oder", "text": "The Oder is long."}, {"title": "Rhine", "text": "The Rhine is deep."}]
     text = "The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims."
     answer = {"id": "a", "system": "s", "question": "Rivers?", "text": text, "passages": passages}
     (tmp_path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
-    assert cli("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "-q").code == 0
-    assert cli("view").code == 0
+    ran("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "-q")
+    ran("view")
     page = open_page(tmp_path / "view.html")
     body = page.locator(".reader .text").nth(1)
     assert body.inner_text() == text
@@ -338,8 +335,8 @@ def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
 
     with fake.ChatServer(answer=judge) as server:
         asked = ("--model", "tiny", "--base-url", server.url, "-s", "chat.backoff=0.01", "--nli", "overlap")
-        assert cli("cite", "citeeval", "answers.jsonl", *asked, "-q").code == 0
-    assert cli("view").code == 0
+        ran("cite", "citeeval", "answers.jsonl", *asked, "-q")
+    ran("view")
     page = open_page(tmp_path / "view.html")
     assert page.get_by_label("Verdicts of").locator("option").all_inner_texts() == ["CiteEval", "AutoAIS, overlap"]
     cells = page.locator(".claims tbody tr").nth(1).locator("td").all_inner_texts()
@@ -352,7 +349,7 @@ def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
     hostile.check_stream(page.locator("body").inner_text().replace("\nforged line", ""))
 
 
-def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
+def test_ratings_are_held_against_the_humans(open_page, hostile, ran, tmp_path):
     rows = [
         {
             **{"id": f"r{place}{system}", "group": f"g{place}", "system": system, "gold": gold, "annotator_a": gold},
@@ -367,10 +364,9 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
         )
     ]
     (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ended = cli("evaluate", "-d", "ratings", "--data", "mine.jsonl", *QUICK)
-    assert ", view " in ended.out, ended.err
+    assert ", view " in ran("evaluate", "-d", "ratings", "--data", "mine.jsonl", *QUICK).out
     (tmp_path / "mine.jsonl").rename(tmp_path / "moved.jsonl")
-    ended = cli("view", "latest", "--data", "moved.jsonl")
+    ended = ran("view", "latest", "--data", "moved.jsonl")
     assert ended.out.startswith("moved, all, ratings: 24 ratings\n")
     assert "What was judged" not in ended.err
     page = open_page(tmp_path / "view.html", "view=pairs")
@@ -396,12 +392,11 @@ def test_ratings_are_held_against_the_humans(open_page, hostile, cli, tmp_path):
     assert first.splitlines() == ["high", " gain 5, three"]
 
 
-def test_a_judges_replies_stand_beside_its_scores(open_page, fake, cli, own_environment, write_corpus, tmp_path):
+def test_a_judges_replies_stand_beside_its_scores(open_page, fake, ran, own_environment, write_corpus, tmp_path):
     with fake.ChatServer(answer=lambda body: f"<b>Because</b>.\n{fake.judge(body)}") as server:
         asked = ("-s", f"metric_options.llm-discrete.base_url={server.url}", "-s", "chunk.size=7")
-        assert cli("run", "-m", "llm-discrete", *QUICK, *asked, "-d", "jsonl", "--data", write_corpus()).code == 0
-    ended = cli("view", "-s", "trust_config=true")  # the manifest names an address, which is not asked
-    assert ended.code == 0, ended.err
+        ran("run", "-m", "llm-discrete", *QUICK, *asked, "-d", "jsonl", "--data", write_corpus())
+    ran("view", "-s", "trust_config=true")  # the manifest names an address, which is not asked
     page = open_page(tmp_path / "view.html", "view=pairs")
     reply = page.locator(".reply")
     reply.wait_for()
@@ -410,9 +405,9 @@ def test_a_judges_replies_stand_beside_its_scores(open_page, fake, cli, own_envi
     assert float(reply.inner_text().rpartition("Prediction: ")[2]) == float(level)
 
 
-def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(open_page, mini, cli, tmp_path):
+def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(open_page, mini, ran, tmp_path):
     rows = mini[2]
-    ended = cli("view", next(mini[0].parent.glob("mini-*")), "--max-pairs", 40, "-o", "few.html")
+    ended = ran("view", next(mini[0].parent.glob("mini-*")), "--max-pairs", 40, "-o", "few.html")
     assert ended.code == 0, ended.err
     page = open_page(tmp_path / "few.html", "view=pairs")
     shown = count(page)
@@ -420,28 +415,28 @@ def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(op
     assert f"{shown} of {len(rows):,} pairs are shown" in page.get_by_role("note").inner_text()
 
 
-def test_python_writes_the_page_that_the_command_writes(mini, cli, refused, tmp_path):
+def test_python_writes_the_page_that_the_command_writes(mini, ran, refused, tmp_path):
     import metaeval
     from metaeval.errors import UserError
 
     job = next(mini[0].parent.glob("mini-*"))
-    ended = cli("view", job, "--max-pairs", 40, "--explain", "overlap", "-o", "typed.html")
-    assert ended.code == 0, ended.err
+    ran("view", job, "--max-pairs", 40, "--explain", "overlap", "-o", "typed.html")
     path = metaeval.view(str(job), output=tmp_path / "made.html", max_pairs=40, explain="overlap")
     assert path.read_bytes() == (tmp_path / "typed.html").read_bytes()
     with pytest.raises(UserError, match=r"^max_pairs is 0"):
         metaeval.view(str(job), max_pairs=0)
     assert "Unknown metric of the job 'half'" in refused("view", job, "--explain", "half")
+    assert "results has no job yet" in refused("view")
 
 
-def test_a_model_explains_pairs_together_as_it_does_alone_and_says_how_far_it_is(cli, write_corpus, tmp_path):
+def test_a_model_explains_pairs_together_as_it_does_alone_and_says_how_far_it_is(ran, write_corpus, tmp_path):
     pytest.importorskip("torch", reason="needs the extra 'models'")
     from metaeval.explorer.page_data import View, view_page
     from metrics_zoo.minilm import MiniLMBERTScore
 
     told = []
     data = ("-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7")
-    assert cli("run", "-m", "minilm-bertscore", *QUICK, *data).code == 0
+    ran("run", "-m", "minilm-bertscore", *QUICK, *data)
     wanted = View(explain=("minilm-bertscore",), progress=lambda *given: told.append(given))
     view_page(["latest"], tmp_path / "results", tmp_path / "view.html", wanted)
     assert told == [("explaining minilm-bertscore", 0, 27), ("explaining minilm-bertscore", 27, 27)]
@@ -470,12 +465,10 @@ class Half(Metric):
 """
 
 
-def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page, cli, write_corpus, tmp_path):
+def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page, ran, write_corpus, tmp_path):
     (tmp_path / "own_half.py").write_text(OWN)
-    ran = cli("run", "-m", "own_half:Half", *QUICK, "-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7")
-    assert ran.code == 0, ran.err
-    ended = cli("view")
-    assert ended.code == 0, ended.err
+    ran("run", "-m", "own_half:Half", *QUICK, "-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7")
+    ran("view")
     rows = [json.loads(line) for line in next(tmp_path.rglob("pairs.jsonl")).read_text().splitlines()][1:]
     cut = [row["cut"]["own_half:Half"] for row in rows if "cut" in row]
     page = open_page(tmp_path / "view.html", "view=pairs&preset=cut")
@@ -491,15 +484,11 @@ def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page
     assert gaps == sorted(gaps, key=lambda gap: -1 if gap == "–" else abs(float(gap)), reverse=True)
 
 
-def test_a_job_that_cannot_be_shown_is_refused(cli, refused, tmp_path):
-    assert refused("view").startswith("results has no job yet: type 'metaeval run'")
-
-
-def test_every_run_of_a_folder_is_on_one_page(open_page, mini, cli, tmp_path):
+def test_every_run_of_a_folder_is_on_one_page(open_page, mini, ran, tmp_path):
     shutil.copytree(mini[0].parent, tmp_path / "r")
     words = ("run", "-m", "overlap", "-p", "correlation", "-s", "controls=false", "-s", "interval.resamples=20", "-q")
-    cli(*words, "--results", str(tmp_path / "r"))
-    cli("view", "--all", "--results", str(tmp_path / "r"), "-o", str(tmp_path / "all.html"))
+    ran(*words, "--results", str(tmp_path / "r"))
+    ran("view", "--all", "--results", str(tmp_path / "r"), "-o", str(tmp_path / "all.html"))
 
     page = open_page(tmp_path / "all.html")
     folders = sorted(path.parent.name for path in (tmp_path / "r").glob("mini-*/pairs.jsonl"))
@@ -559,14 +548,14 @@ def test_a_named_slice_is_kept_compared_between_runs_and_taken_to_another_page(o
     assert count(page) == kept
 
 
-def test_a_judges_false_passes_and_fails_are_slices(open_page, cli, tmp_path):
+def test_a_judges_false_passes_and_fails_are_slices(open_page, ran, tmp_path):
     people, judge = (np.random.default_rng(seed).random(60) < 0.5 for seed in (1, 2))
     lines = [["id", "statement", "label", "judge"]]
     words = np.where(people, "pass", "fail"), np.where(judge, "yes", "no")
     lines += [[n, f"text {n}", *row] for n, row in enumerate(zip(*words, strict=True))]
     (tmp_path / "mine.csv").write_text("".join(",".join(map(str, line)) + "\n" for line in lines))
-    cli("evaluate", "-d", "ratings", "--data", "mine.csv", "-p", "verdicts", *QUICK)
-    cli("view", "-o", "view.html")
+    ran("evaluate", "-d", "ratings", "--data", "mine.csv", "-p", "verdicts", *QUICK)
+    ran("view", "-o", "view.html")
     page = open_page(tmp_path / "view.html", "view=slices")
     names = page.locator(".slices b").all_inner_texts()
     assert names == ["false passes of judge", "false fails of judge"]

@@ -12,6 +12,9 @@ TYPED = {
     "run -m overlap -p corelation": ("'corelation'", "'correlation'", "'all'"),
     "run -m overlap -d wcie": ("'wcie'", "'wice'", "metaeval data list"),
     "run -m overlap --split tst": ("'tst'", "Known: all"),
+    "run -m overlpa --dry-run": ("'overlpa'", "Did you mean 'overlap'?"),
+    "run -m overlap -p corelation --dry-run": ("'corelation'", "'correlation'"),
+    "score -m scores:mine.jsonl": ("metaeval evaluate FILE",),
     "data show wice --split tset": ("'test'", "all, dev, test"),
     "data show wice --data nowhere": ("data=nowhere", "test.jsonl"),
     "run -m overlap -u chnk": ("--unit is 'chnk'", "'chunk'"),
@@ -30,6 +33,24 @@ TYPED = {
     "run -m ,,": ("No metric is given",),
     "cite alce answers.jsonl --sources no.jsonl": ("--sources", "no.jsonl"),
     "run -m overlap -p ''": ("No protocol is given",),
+    "run -m overlap -d jsonl": ("dataset=jsonl needs data=FILE",),
+    "run -m overlap -d jsonl --data mine.jsonl": ("Cannot read mine.jsonl",),
+    "run -d os:path -m overlap": ("'os:path' is not a data set",),
+    "run -p os:path -m overlap": ("'os:path' is not a protocol",),
+    "run -m os:path": ("'os:path' is not a metric",),
+    # The value of a data set's option is checked before its files.
+    "run -m overlap -d expertqa --data . -s dataset_options.unit=sentence": (
+        "option unit: 'sentence'",
+        "claim, passage",
+    ),
+    "run -d frank": ("metaeval evaluate -d frank",),
+    "pairs p.jsonl -d frank": ("metaeval evaluate -d frank",),
+    "score -d frank": ("metaeval evaluate -d frank",),
+    "data convert frank f.jsonl": ("metaeval evaluate -d frank",),
+    "data show wice --human human.json": ("--human is for CiteBench's .citeeval files",),
+    "data show absent.citeeval": ("absent.citeeval",),
+    "run --executor pool": ("--executor is 'pool'", "'local' or 'ray'"),
+    "run -s executor.device=3": ("'executor.device' in --set", "Did you mean 'devices'?"),
     "run --suite --dry-run": ("--dry-run is for one data set",),
     "run -d mini,wice": ("(mini, wice)", "--suite"),
     "run -c offline": ("metaeval run --suite -c offline",),
@@ -37,6 +58,14 @@ TYPED = {
     "results figures --parser small": ("--parser is for --sentence",),
     "results figures latest --sentence 'A cup [1].'": ("leave out --sentence, or JOB",),
     "multiverse -m overlap --measure fs_p": ("Did you mean 'fs_ps'?",),
+    "multiverse -a chunk.size": ("got 'chunk.size'",),
+    "multiverse -a =1,2": ("got '=1,2'",),
+    "multiverse -a unit=": ("got 'unit='",),
+    "multiverse -a 'unit= , '": ("got 'unit= , '",),
+    "multiverse -a ties=wurst": ("Did you mean 'worst'",),
+    "multiverse -a chunk.sise=1,2": ("Did you mean 'size'",),
+    "multiverse -a unit=chunk,pages": ("'pages'",),
+    "multiverse -a pool=bm25:0": ("bm25:K",),
     "metrics verify factcc --set model=/no/such": ("/no/such",),
     "metrics verify overlap --set folder": ("--set takes key=value",),
     "metrics verify overlap --official": ("'overlap' has no official package",),
@@ -60,6 +89,15 @@ TYPED = {
     "plan overlap rouge --difference 0": ("difference is 0",),
     "plan overlap rouge --measure spearman --difference 2": ("in parts of 1",),
     "plan overlap rouge -s interval.resamples=0": ("interval.resamples is 0",),
+    "plan overlap rouge --measure overal": ("Did you mean 'overall'",),
+    "plan overlap rouge --difference=-1": ("above 0 and below",),
+    "plan overlap rouge --difference nan": ("finite",),
+    "plan overlap --half-width x": ("--half-width is 'x'", "number"),
+    "plan --half-width 0": ("--half-width is 0; allowed: above 0 and below 0.5",),
+    "plan --half-width 0.5": ("--half-width is 0.5; allowed",),
+    "plan --half-width 0.1 -s share=0": ("share is 0; allowed: above 0 and below 1",),
+    "plan --half-width 0.1 -s share=1": ("share is 1; allowed",),
+    "plan --half-width 0.1 -s items=1": ("items is 1; allowed: 2 or more",),
     "thresholds overlp": ("Did you mean 'overlap'",),
     "thresholds overlap overlap": ("'overlap' is given twice",),
     "thresholds overlap -s protocol_options.decision.folds=4": ("folds is '4'",),
@@ -89,6 +127,8 @@ YAML = {
     b"dataset: mini\nmetrics: [overlap\nunit: chunk\n": ("line 3", "not YAML"),
     b"- overlap\n": ("key: value",),
     b"1: 2": ("'1'",),
+    b"interval: {seed: x}\n": ("'interval.seed'", "is 'x'", "integer"),
+    b"intervals: {seed: 1}\n": ("'intervals'", "Did you mean 'interval'?"),
     b"interval:\n": ("'interval'",),
     b"dataset: \xff": ("UTF-8", "byte 9"),
 }
@@ -115,26 +155,6 @@ def test_a_command_typed_wrong_points_to_its_help(cli, command):
     assert ended.code == 2
     assert "--help" in ended.err
     assert "Error: " in ended.err
-
-
-def test_a_value_of_a_dataset_option_is_checked_before_its_files(refused, tmp_path):
-    said = refused(*RUN, "-d", "expertqa", "--data", tmp_path, "--set", "dataset_options.unit=sentence")
-
-    assert "expertqa's option unit: 'sentence'. Known: claim, passage." in said
-
-
-def test_jsonl_without_a_file_says_which_file_it_needs(refused):
-    assert "dataset=jsonl needs data=FILE" in refused(*RUN, "-d", "jsonl")
-    assert "Cannot read mine.jsonl" in refused(*RUN, "-d", "jsonl", "--data", "mine.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("option", "sentence"), [("-d", "is not a data set"), ("-p", "is not a protocol"), ("-m", "is not a metric")]
-)
-def test_an_object_of_another_kind_is_refused(refused, option, sentence):
-    said = refused("run", option, "os:path", *([] if option == "-m" else ["-m", "overlap"]))
-
-    assert f"'os:path' {sentence}: give the name of" in said
 
 
 def test_a_variant_with_the_name_of_a_registered_thing_is_refused(refused, tmp_path):
