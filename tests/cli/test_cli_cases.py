@@ -1,6 +1,7 @@
 """`results cases`: the most confident errors of a metric, both ways, by hand and as they are typed."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def test_texts_are_escaped_in_every_format():
     page = RENDERERS["markdown"]([HOSTILE])
     assert r"\<b\>50%\</b\> \|" in page
     assert page.count("\n") == 3  # the head, its rule and one line
-    assert json.loads(RENDERERS["jsonl"]([HOSTILE])) == {**vars_of(HOSTILE), "evidence": []}
+    assert json.loads(RENDERERS["jsonl"]([HOSTILE])) == {**asdict(HOSTILE), "evidence": []}
 
 
 def test_what_people_marked_as_evidence_is_marked_in_the_text():
@@ -58,10 +59,6 @@ def test_what_people_marked_as_evidence_is_marked_in_the_text():
     start = page.index("last")
     late = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((start, start + 4),))
     assert f"Citation: … {'word ' * 10}[[last]] end\n" in RENDERERS["terminal"]([late])
-
-
-def vars_of(case):
-    return {name: getattr(case, name) for name in case.__slots__} if hasattr(case, "__slots__") else vars(case)
 
 
 @pytest.fixture

@@ -96,10 +96,7 @@ def test_recorded_with_faults_replayed_with_the_same_bytes_and_used(cli, ran, co
 def test_a_judge_of_whom_nothing_can_be_read_is_not_blamed_on_the_data(refused, fake, rated, tmp_path):
     with fake.ChatServer(answer=lambda body: "I like it.") as server:
         said = refused("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK)
-    assert said == (
-        "No statement of 10 answers was edited: of 10 requests about their citations 10 malformed; the first reply "
-        "begins 'I like it.'; ask another model (--model NAME)."
-    )
+    assert "of 10 requests about their citations 10 malformed; the first reply begins 'I like it.'" in said
     assert not (tmp_path / "results").exists()
 
 

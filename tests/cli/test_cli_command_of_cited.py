@@ -44,6 +44,7 @@ OFFLINE = [
     "scifi answers.jsonl --nli overlap,rouge --threshold overlap=0.5 -s group=joint -s uncited=fails"
     " -s metric_options.rouge.stem=true -s interval.level=0.9",
     "meta rated.jsonl --nli overlap --threshold 0.5 -s profile=released",
+    "meta rated.jsonl --scores scores.jsonl",
     "meta rated.jsonl --nli overlap --pipelines scifi,autoais --scenario cited -s interval.level=0.9 -s gaps=response",
 ]
 ASKED = [
@@ -95,10 +96,6 @@ def test_fitted_coefficients_are_a_file_that_the_command_names(cli, ran, fake, a
         ran("cite", "refit", "rated.jsonl", *asked, *QUICK)
         args = ("cite", "citeeval", "answers.jsonl", "--coefficients", fitted, *asked, "--record", "kept.jsonl")
         check(cli, answers, args, {"--record kept.jsonl": "--replay kept.jsonl"})
-
-
-def test_scores_from_elsewhere_are_a_file_that_the_command_names(cli, answers):
-    check(cli, answers, ("cite", "meta", "rated.jsonl", "--scores", "scores.jsonl"), {})
 
 
 def test_rewritten_claims_come_from_the_reply_store(cli, ran, fake, answers):

@@ -10,11 +10,6 @@ import pytest
 from metaeval.config import RunConfig
 
 
-def table(text):
-    """Lines before the first empty one, by their first two spaces."""
-    return text.split("\n\n")[0].splitlines()
-
-
 def test_the_list_says_what_each_metric_needs(cli, no_network, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     ended = cli("metrics", "list")
@@ -69,7 +64,7 @@ def test_show_with_a_folder_has_the_identity(ran, no_network, tmp_path):
 def test_verify_prints_scores_and_a_verdict(cli):
     ended = cli("metrics", "verify", "overlap")
     assert (ended.code, ended.err) == (0, "")
-    heading, *lines = table(ended.out)
+    heading, *lines = ended.out.split("\n\n")[0].splitlines()
     assert heading.split() == ["pair", "score", "tokens", "cut", "alone", "differs", "by"]
     assert len(lines) == 13
     assert max(map(len, ended.out.splitlines())) <= 100

@@ -105,6 +105,8 @@ def test_without_a_data_set_the_others_are_written_and_the_exit_code_is_1(cli):
     assert (ended.code, drawn.code) == (1, 1)
     assert "Left out: data set wice: " in ended.err
     assert "Left out: data set wice: " in drawn.err
+    (one,) = json.loads(Path("results/latest/suite.json").read_text(encoding="utf-8"))["left_out"]
+    assert (one["dataset"], one["metric"], "test.jsonl" in one["reason"]) == ("wice", "", True)
     assert list(Path("results/latest").glob("*retrieval*"))
     assert list(Path("results/figures").glob("both-*/figure-*"))
 

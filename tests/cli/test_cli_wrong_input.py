@@ -131,6 +131,13 @@ YAML = {
     b"intervals: {seed: 1}\n": ("'intervals'", "Did you mean 'interval'?"),
     b"interval:\n": ("'interval'",),
     b"dataset: \xff": ("UTF-8", "byte 9"),
+    b"datasets: wice\n": ("a list of names",),
+    b"datasets: []\n": ("a list of names",),
+    b"datasets: [3]\n": ("is 3",),
+    b"datasets: [{split: dev}]\n": ("it should be a name, or a mapping",),
+    b"dataset: mini\ndatasets: [wice]\n": ("both 'dataset' and 'datasets'",),
+    b"datasets: [wice]\nmetric: [overlap]\n": ("Did you mean 'metrics'",),
+    b"datasets: [wice\n": ("not YAML",),
 }
 
 
@@ -145,7 +152,7 @@ def test_a_wrong_name_or_value_gets_the_nearest_one_and_what_is_allowed(refused,
 @pytest.mark.parametrize("content", YAML)
 def test_a_faulty_configuration_file_is_named(refused, tmp_path, content):
     (tmp_path / "mine.yaml").write_bytes(content)
-    said = refused("run", "-c", "mine.yaml")
+    said = refused("run", *(["--suite"] if b"datasets" in content else []), "-c", "mine.yaml")
     assert [part for part in ("mine.yaml", *YAML[content]) if part not in said] == []
 
 

@@ -49,19 +49,15 @@ def test_answers_with_marks_are_items(tmp_path):
     assert items.uncited == ("q1", "q1", "a2")  # "Nobody knows.", "See [7]." and the whole of a2
 
 
-def by_pandas(rows):
-    return pytest.importorskip("pandas").DataFrame(rows)
+FRAMES = {
+    "list": list,
+    "pandas": lambda rows: pytest.importorskip("pandas").DataFrame(rows),
+    "pyarrow": lambda rows: pytest.importorskip("pyarrow").Table.from_pylist(rows),
+    "narwhals": lambda rows: pytest.importorskip("narwhals").from_native(FRAMES["pandas"](rows)),
+}
 
 
-def by_pyarrow(rows):
-    return pytest.importorskip("pyarrow").Table.from_pylist(rows)
-
-
-def by_narwhals(rows):
-    return pytest.importorskip("narwhals").from_native(by_pandas(rows))
-
-
-@pytest.mark.parametrize("frame", [by_pandas, by_pyarrow, by_narwhals, list])
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 def test_data_frames_are_read_as_the_rows_that_they_hold(frame):
     rows = citations(60, 60)
     labels = [{"id": key, "level": level} for key, level in drawn(rows, 20).items()]
@@ -126,15 +122,11 @@ def test_a_level_that_no_label_has_is_bounded(estimand):
     assert "0.0–3.7" in line.cells[0].interval
 
 
-def test_nothing_is_left_open_where_every_item_is_labelled():
-    rows = [{**row, "truth": "full"} for row in citations(60, 60)[:59]] + [{**citations(60, 60)[59], "truth": "none"}]
-    assert estimate(rows, {row["id"]: row["truth"] for row in rows}, "metric")["partial"].high == 0.0
-
-
-def test_every_item_labelled_is_the_share_itself():
-    rows = citations(60, 60)
+def test_where_every_item_is_labelled_a_share_is_itself_and_nothing_is_left_open():
+    rows = [{**row, "truth": "full" if number < 59 else "none"} for number, row in enumerate(citations(60, 60))]
     found = estimate(rows, {row["id"]: row["truth"] for row in rows}, "metric")
-    assert found["full"].value == found["full"].low == sum(row["truth"] == "full" for row in rows) / 60
+    assert found["full"].value == found["full"].low == 59 / 60
+    assert found["partial"].high == 0.0
 
 
 def test_whole_answers_are_seen_and_recall_is_told():
