@@ -1,5 +1,6 @@
 """What tests of commands share: every command that can be typed, answers to judge, and a judge of them."""
 
+import csv
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -66,6 +67,12 @@ def reply(body: Any) -> str:
 def lines_of(path: Path) -> list[Any]:
     """The values of a JSONL file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file by its headings."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 def write_lines(path: Path, rows: Iterable[Any]) -> Path:

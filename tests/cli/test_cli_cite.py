@@ -1,9 +1,10 @@
 """`metaeval cite` and `metaeval thresholds --learn` as they are typed: from files to tables, and what is refused."""
 
-import csv
 import json
 
 import pytest
+
+from tests.cli.samples import csv_rows
 
 PASSAGES = [
     {"title": "Bridge", "text": "The mayor opened the stone bridge in May."},
@@ -87,8 +88,7 @@ def test_the_rows_add_up_to_the_scores(cli, ran, write, tmp_path):
     assert [row["recall"] for row in rows] == [1.0, 0.0]
     assert sum(row["recall"] for row in rows) / 2 == scores(folder)["answers", "overlap", "recall"]
     ran("results", "export")
-    with (folder / "per-sentences-overlap.csv").open(newline="") as file:
-        sentences = list(csv.DictReader(file))
+    sentences = csv_rows(folder / "per-sentences-overlap.csv")
     assert [row["claims_supported"] for row in sentences] == ["1", "1", "0", "0"]
     citations = [json.loads(line) for line in (folder / "per-citations-overlap.jsonl").read_text().splitlines()]
     assert [line["precision"] for line in citations] == [1, 1, 0, 0, None]

@@ -1,9 +1,10 @@
 """`metaeval cite rewrite` as it is typed: live with faults, from the store, estimated, and refused."""
 
-import csv
 import json
 
 import pytest
+
+from tests.cli.samples import csv_rows
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
@@ -87,8 +88,7 @@ def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, ran
     assert (changed["joint_before"], changed["joint_after"]) == (True, False)
     assert (changed["score_before"], changed["score_after"]) == (1.0, 0.4)
     ran("results", "export")
-    with (folder / "per-rewritings-overlap.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(folder / "per-rewritings-overlap.csv")
     assert [row["state"] for row in rows] == ["rewritten"] * 6 + ["unparsed"]
     # What is missing stays missing: the claim that was not written again has no second verdict.
     assert [rows[-1][name] for name in ("rewritten", "joint_before", "joint_after", "score_after")] == ["", "1", "", ""]

@@ -1,11 +1,10 @@
 """`metaeval cite scifi` as it is typed: offline, asked of a server with faults, recorded, replayed, and refused."""
 
-import csv
 import json
 
 import pytest
 
-from tests.cli.samples import RIVERS, write_lines
+from tests.cli.samples import RIVERS, csv_rows, lines_of, write_lines
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
@@ -65,14 +64,13 @@ def test_offline_from_samples_to_the_tables(ran, write, tmp_path):
     for part in ("3 answers of 2 systems, 2 groups; 8 sentences, 8 facts, 7 citation marks", "problem: out of range 1"):
         assert part in printed
     ran("results", "export")
-    with (folder / "per-facts-overlap.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(folder / "per-facts-overlap.csv")
     assert [(row["fact"], row["citations"], row["value"], row["state"]) for row in rows][2:5] == [
         ("Rivers flow.", "", "", "uncited"),
         ("Geese fly south.", "1", "1.0", "judged"),
         ("Geese sing.", "7", "0.0", "fails"),
     ]
-    references = [json.loads(line) for line in (folder / "per-reference-facts-overlap.jsonl").read_text().splitlines()]
+    references = lines_of(folder / "per-reference-facts-overlap.jsonl")
     assert [row["fact"] for row in references] == [
         *("Dams store water.", "Barges carry coal.", "Geese fly south.", "Dams store water.", "Barges carry coal.")
     ]

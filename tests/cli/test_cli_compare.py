@@ -1,6 +1,5 @@
 """compare as typed: what is printed, what is written, and what is refused."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from metaeval.report.result import load_result
 from metaeval.report.table_files import load_table
+from tests.cli.samples import csv_rows
 
 pytestmark = pytest.mark.usefixtures("scored")
 QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=20")
@@ -58,7 +58,7 @@ def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran)
     assert " minus " not in ended.out
     ran("results", "export")
     # Four measures, three pairs.
-    rows = list(csv.DictReader((FOLDER / "classification-pairs.csv").read_text(encoding="utf-8").splitlines()))
+    rows = csv_rows(FOLDER / "classification-pairs.csv")
     assert len(rows) == 4 * 3
     assert "full / partial" in (FOLDER / "classification-pairs.txt").read_text(encoding="utf-8")
 
@@ -83,7 +83,7 @@ def test_of_many_metrics_neighbours_by_value_are_printed(cli, ran):
     ended = ran("compare", *files, "-p", "correlation", *QUICK)
     assert "neighbours by value, 6 of 21 pairs" in ended.out
     ran("results", "export")
-    rows = list(csv.DictReader((FOLDER / "correlation-pairs.csv").read_text(encoding="utf-8").splitlines()))
+    rows = csv_rows(FOLDER / "correlation-pairs.csv")
     assert len(rows) == 3 * 21
 
 

@@ -1,6 +1,5 @@
 """The page of drawn citations in a real browser: labelled by keys, saved, and read back by estimate."""
 
-import csv
 import json
 from contextlib import closing
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.report.table_files import load_table
+from tests.cli.samples import csv_rows
 
 
 @pytest.fixture
@@ -37,9 +37,7 @@ def test_citations_are_labelled_by_keys_and_estimated(ran, page):
         page.keyboard.press("3" if number % 3 else "1")
     assert "18 labelled" in page.text_content("[role=status]")
     page.get_by_label("Your name").fill("A")
-    with page.expect_download() as download:
-        page.get_by_text("Save labels as CSV").click()
-    download.value.save_as("saved.csv")
+    save(page, "saved.csv")
     ended = ran("estimate", "items.jsonl", "--labels", "saved.csv", "-m", "m")
     assert "2 drawn items are blank" in " ".join(ended.out.split())
     assert "probabilities of the file; 18 items drawn" in " ".join(ended.out.split())
@@ -105,9 +103,8 @@ def test_a_form_of_several_questions_is_answered_in_order(page):
     assert page.locator("[aria-pressed=true]").count() == 2
     assert page.get_by_text("Save labels as JSONL").count() == 0
     save(page, "saved.csv")
-    with open("saved.csv", newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    answers = [tuple(row[name] for name in ("context", "edit", "add", "rating")) for row in rows]
+    saved = csv_rows(Path("saved.csv"))
+    answers = [tuple(row[name] for name in ("context", "edit", "add", "rating")) for row in saved]
     assert answers[:3] == [("retrieval", "DELETE_1", "NONE", "4"), ("query", "", "", "5"), ("", "", "", "")]
     page.evaluate("localStorage.clear()")
     page.reload()
@@ -168,6 +165,6 @@ def test_what_is_read_around_a_citation_and_the_end(chromium, ran, tmp_path):
         with page.expect_download() as download:
             page.locator(".done button").click()
         download.value.save_as("saved.csv")
-    with open("saved.csv", newline="", encoding="utf-8") as file:
-        assert [row["comment"] for row in csv.DictReader(file)] in (["'=which light?", ""], ["", "'=which light?"])
+    saved = csv_rows(Path("saved.csv"))
+    assert [row["comment"] for row in saved] in (["'=which light?", ""], ["", "'=which light?"])
     ran("estimate", "answers.jsonl", "--labels", "saved.csv", "-m", "overlap")

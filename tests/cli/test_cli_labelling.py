@@ -61,6 +61,7 @@ def test_an_estimate_is_printed_and_written(ran, answers):
         ("estimate -l labels.csv --estimand all", "--estimand is 'all'"),
         ("estimate -l labels.csv --map level=Urteil", 'has no column "Urteil"'),
         ("estimate -l labels.csv --map levels=Verdict", "unknown role. Did you mean 'level'?"),
+        ("estimate -l labels.csv -m overlop", "Did you mean 'overlap'"),
         ("estimate", "answers holds no human labels: give them with --labels"),
         ("label -n 500 -o a.csv", "-n is 500; allowed: 2 to 120"),
         ("label -o a.pdf", "allowed: a file that ends in .csv"),

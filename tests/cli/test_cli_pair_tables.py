@@ -130,8 +130,8 @@ def test_scores_of_a_table_are_evaluated_on_it(ran):
 
 
 def test_a_dry_run_counts_the_pairs_of_a_table(cli, ran, tmp_path):
-    rows = "".join(f"{number},Bridge {number} was opened.,It opened.\n" for number in range(8))
-    (tmp_path / "p.csv").write_text(f"id,source,statement\n{rows}")
+    rows = "".join(f"{number},Bridge {number} was opened.,It opened.,{number % 3}\n" for number in range(8))
+    (tmp_path / "p.csv").write_text(f"id,source,statement,gold\n{rows}")
     job = ("score", "-m", "overlap", "-d", "ratings", "--data", "p.csv")
     for command in ("score", "run"):
         assert "overlap: 8 pairs, 0 stored, 8 to score (ready)\n" in cli(command, *job[1:], "--dry-run").out

@@ -285,12 +285,6 @@ def test_annotators_may_disagree():
     assert found.label(SupportLevel.FULL).tolist() == [0.5, 1.0]
 
 
-def test_a_metric_that_is_no_column_is_looked_up():
-    own = items_of(citations())
-    with pytest.raises(UserError, match=r"Unknown metric 'overlop'\. Did you mean 'overlap'"):
-        estimate(own, drawn(citations(), 30), "overlop")
-
-
 def test_two_items_of_one_id_are_refused():
     with pytest.raises(UserError, match=r'2 items have the id "c0"'):
         items_of([*citations(3), citations(1)[0]])

@@ -146,11 +146,6 @@ def test_a_completion_without_a_token_count_is_a_completion():
     assert (reply.tokens_in, reply.tokens_out, reply.whole) == (None, None, True)
 
 
-def test_a_message_in_parts_is_its_text():
-    parts = [{"type": "text", "text": "Prediction: "}, {"type": "text", "text": "2"}]
-    assert read_reply(json.dumps({"choices": [{"message": {"content": parts}}]})).content == "Prediction: 2"
-
-
 THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "Prediction: 0"}]}
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"type": "function", "function": {"name": "look_up"}}]}
 
@@ -159,6 +154,7 @@ CALL = {"role": "assistant", "content": None, "tool_calls": [{"type": "function"
     ("message", "content", "refusal", "usable"),
     [
         ({"content": [THOUGHT, {"type": "text", "text": "Prediction: 2"}]}, "Prediction: 2", "", True),
+        ({"content": [{"type": "text", "text": "Score: "}, {"type": "text", "text": "2"}]}, "Score: 2", "", True),
         ({"content": [{"type": "reasoning", "text": "2"}, {"type": "image_url"}]}, "", "", True),
         ({"content": [None, 1, ["2"], {"type": "text", "text": {"value": "2"}}, "Score: 1"]}, "Score: 1", "", True),
         ({"content": {"type": "text", "text": "2"}, "refusal": False}, "2", "", True),
