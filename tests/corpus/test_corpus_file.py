@@ -1,8 +1,6 @@
 """The corpus format: exact round trips, and one clear sentence for every fault."""
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,17 +19,17 @@ TEXT = {"type": "document", "id": "d1", "text": "Rain."}
 GOOD = [HEADER, DOCUMENT, STATEMENT, CITATION]
 
 
-def write_lines(path: Path, *records: Any) -> Path:
+def write_lines(path, *records):
     path.write_bytes(b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records))
     return path
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     return tmp_path / "c.jsonl"
 
 
-def test_reads_what_the_docstring_shows(file: Path) -> None:
+def test_reads_what_the_docstring_shows(file):
     corpus = read_corpus(write_lines(file, *GOOD))
     assert corpus.documents["d1"].text == "Rain fell. The river rose."
     assert corpus.statements["s1"].group == "g"
@@ -42,15 +40,15 @@ _BARE = {key: value for key, value in CITATION.items() if key != "evidence"}
 SETS = {**_BARE, "evidence_sets": [{"sentences": [1]}, {}, {"sentences": [0], "texts": ["Rain"]}]}
 
 
-def test_alternative_evidence_sets_are_kept_apart(file: Path) -> None:
+def test_alternative_evidence_sets_are_kept_apart(file):
     (citation,) = read_corpus(write_lines(file, HEADER, DOCUMENT, STATEMENT, SETS)).citations
     assert citation.evidence == (Evidence((1,)), Evidence((0,), ("Rain",)))
 
 
-def test_one_set_is_written_as_evidence_and_several_as_sets(file: Path) -> None:
-    def written(*lines: Any) -> dict[str, Any]:
+def test_one_set_is_written_as_evidence_and_several_as_sets(file):
+    def written(*lines):
         write_corpus(read_corpus(write_lines(file, HEADER, DOCUMENT, STATEMENT, *lines)), file)
-        record: dict[str, Any] = json.loads(file.read_text().splitlines()[-1])
+        record = json.loads(file.read_text().splitlines()[-1])
         return {key: value for key, value in record.items() if key.startswith("evidence")}
 
     assert written(CITATION) == written({**SETS, "evidence_sets": [{}, {"sentences": [1]}]})
@@ -60,50 +58,50 @@ def test_one_set_is_written_as_evidence_and_several_as_sets(file: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", [".csv", ".TSV", ".xlsx"])
-def test_a_table_is_told_from_a_corpus(tmp_path: Path, ending: str) -> None:
+def test_a_table_is_told_from_a_corpus(tmp_path, ending):
     path = tmp_path / f"t{ending}"
     path.write_text("claim,source,level\n", encoding="utf-8")
     with pytest.raises(UserError, match=rf"is a table.*'metaeval evaluate -d ratings --data {path}'"):
         read_corpus(path)
 
 
-def test_group_defaults_to_the_statement(file: Path) -> None:
+def test_group_defaults_to_the_statement(file):
     statement = {"type": "statement", "id": "s1", "text": "The river rose."}
     assert read_corpus(write_lines(file, HEADER, statement)).statements["s1"].group == "s1"
 
 
-def test_lines_after_the_first_stand_in_any_order(file: Path) -> None:
+def test_lines_after_the_first_stand_in_any_order(file):
     assert read_corpus(write_lines(file, HEADER, CITATION, STATEMENT, DOCUMENT)).level_counts()["full"] == 1
 
 
-def test_levels_are_words_of_the_one_vocabulary(file: Path) -> None:
+def test_levels_are_words_of_the_one_vocabulary(file):
     for word, level in {"Partially Supported ": "partial", "FULL": "full", "not_supported": "none"}.items():
         lines = [HEADER, DOCUMENT, STATEMENT, {**CITATION, "level": word}]
         assert read_corpus(write_lines(file, *lines)).level_counts()[level] == 1
 
 
-def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file: Path) -> None:
+def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file):
     text = "\r\n".join(["", *(json.dumps(record) for record in GOOD), "", ""])
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert validate(file) == []
     assert len(read_corpus(file).citations) == 1
 
 
-def test_a_corpus_without_citations_is_read(file: Path) -> None:
+def test_a_corpus_without_citations_is_read(file):
     assert read_corpus(write_lines(file, HEADER)).citations == ()
 
 
-def cited(**changes: Any) -> tuple[list[Any], int]:
+def cited(**changes):
     """The good lines with a citation changed so, and its number."""
     return [HEADER, DOCUMENT, STATEMENT, {**CITATION, **changes}], 4
 
 
-def sets(value: Any) -> tuple[list[Any], int]:
+def sets(value):
     """The same, of a citation with these evidence sets alone."""
     return [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": value}], 4
 
 
-_FAULTS: dict[str, tuple[list[Any], int, str]] = {  # lines, number of the faulty line, field
+_FAULTS = {  # lines, number of the faulty line, field
     "not an object": ([*GOOD, [1]], 5, "the line"),
     "unknown type": ([*GOOD, {**STATEMENT, "type": "statment"}], 5, "type"),
     "no type": ([*GOOD, {"id": "x"}], 5, "type"),
@@ -144,7 +142,7 @@ _FAULTS: dict[str, tuple[list[Any], int, str]] = {  # lines, number of the fault
 
 
 @pytest.mark.parametrize("fault", _FAULTS)
-def test_each_fault_is_told_once_with_its_place(file: Path, fault: str) -> None:
+def test_each_fault_is_told_once_with_its_place(file, fault):
     records, line, field = _FAULTS[fault]
     problems = validate(write_lines(file, *records))
     assert [(problem.line, problem.field) for problem in problems] == [(line, field)]
@@ -163,14 +161,14 @@ def test_each_fault_is_told_once_with_its_place(file: Path, fault: str) -> None:
         ("[" * 100_000, "not JSON"),
     ],
 )
-def test_lines_that_are_no_json_text(file: Path, line: str, says: str) -> None:
+def test_lines_that_are_no_json_text(file, line, says):
     file.write_text(json.dumps(HEADER) + "\n" + line + "\n", encoding="utf-8")
     (problem,) = validate(file)
     assert problem.line == 2
     assert says in problem.value
 
 
-def test_all_problems_are_collected_up_to_the_limit(file: Path) -> None:
+def test_all_problems_are_collected_up_to_the_limit(file):
     write_lines(file, *GOOD, *({**STATEMENT, "id": f"t{n}", "text": ""} for n in range(5)))
     assert [problem.line for problem in validate(file)] == [5, 6, 7, 8, 9]
     assert len(validate(file, limit=2)) == 2
@@ -178,11 +176,11 @@ def test_all_problems_are_collected_up_to_the_limit(file: Path) -> None:
         read_corpus(file)
 
 
-def test_a_faulty_target_does_not_make_its_citations_faulty(file: Path) -> None:
+def test_a_faulty_target_does_not_make_its_citations_faulty(file):
     assert [p.line for p in validate(write_lines(file, HEADER, DOCUMENT, {**STATEMENT, "text": ""}, CITATION))] == [3]
 
 
-def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read(tmp_path):
     with pytest.raises(UserError, match=r"none\.jsonl"):
         read_corpus(tmp_path / "none.jsonl")
 
@@ -196,7 +194,7 @@ _meta = st.dictionaries(_text, st.none() | st.booleans() | _number | _text | st.
 
 
 @st.composite
-def corpora(draw: st.DrawFn) -> Corpus:
+def corpora(draw):
     """Any corpus the format can hold."""
     documents = {
         own: Document(own, draw(_text), draw(_text), draw(_text), tuple(draw(st.lists(_text, max_size=3))), draw(_meta))
@@ -221,7 +219,7 @@ def corpora(draw: st.DrawFn) -> Corpus:
 
 @settings(max_examples=60, deadline=None)
 @given(corpus=corpora())
-def test_round_trip_is_exact(tmp_path_factory: pytest.TempPathFactory, corpus: Corpus) -> None:
+def test_round_trip_is_exact(tmp_path_factory, corpus):
     path = tmp_path_factory.mktemp("round") / "c.jsonl"
     write_corpus(corpus, path)
     again = read_corpus(path)
@@ -231,7 +229,7 @@ def test_round_trip_is_exact(tmp_path_factory: pytest.TempPathFactory, corpus: C
     assert len(path.read_text(encoding="utf-8").splitlines()) == path.read_bytes().count(b"\n")
 
 
-def test_what_cannot_be_read_again_is_not_written(file: Path) -> None:
+def test_what_cannot_be_read_again_is_not_written(file):
     for statement in (Statement("s", "", "g"), Statement("s", "x", ""), Statement("s", "x", "g", meta={"y": {1, 2}})):
         with pytest.raises(UserError, match="cannot be written"):
             write_corpus(Corpus("c", {}, {"s": statement}, ()), file)

@@ -1,7 +1,6 @@
 """Reading published rows: JSON lines, JSON lists and gzip, told from the content; clear errors for the rest."""
 
 import gzip
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +19,7 @@ from metaeval.errors import UserError
         gzip.compress(b'[{"a": 1}, {"a": 2}]', mtime=0),
     ],
 )
-def test_form_is_told_from_the_content(tmp_path: Path, content: bytes) -> None:
+def test_form_is_told_from_the_content(tmp_path, content):
     path = tmp_path / "any.name"
     path.write_bytes(content)
     assert [row.number("a") for row in read_rows(path)] == [1, 2]
@@ -37,7 +36,7 @@ def test_form_is_told_from_the_content(tmp_path: Path, content: bytes) -> None:
         (b"\x1f\x8bno gzip at all, really", "Cannot read"),
     ],
 )
-def test_faults_name_the_place(tmp_path: Path, content: bytes, says: str) -> None:
+def test_faults_name_the_place(tmp_path, content, says):
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"x\.jsonl") as raised:
@@ -45,7 +44,7 @@ def test_faults_name_the_place(tmp_path: Path, content: bytes, says: str) -> Non
     assert says in str(raised.value)
 
 
-def test_a_field_tells_its_value_and_what_is_allowed() -> None:
+def test_a_field_tells_its_value_and_what_is_allowed():
     row = DataRow("f line 7", {"label": "maybe", "list": ["x", 3], "inner": {"deep": None}})
     with pytest.raises(UserError, match='f line 7: field \'label\' is "maybe"; allowed: "yes", "no"'):
         row.choice("label", {"yes": 1, "no": 0})

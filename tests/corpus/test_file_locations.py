@@ -6,9 +6,6 @@ import http.server
 import socket
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +22,7 @@ SHA256 = hashlib.sha256(CONTENT).hexdigest()
 class _Origin(http.server.BaseHTTPRequestHandler):
     sent = 0  # bytes of the file without end
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         if self.path == "/missing":
             self.send_error(404)
             return
@@ -47,33 +44,38 @@ class _Origin(http.server.BaseHTTPRequestHandler):
         with contextlib.suppress(ConnectionError):  # who has had too much hangs up
             self.wfile.write(body[:1000] if self.path == "/cut" else body)
 
-    def log_message(self, format: str, *args: Any) -> None:
+    def log_message(self, format, *args):
         pass
 
 
 @pytest.fixture(scope="module")
-def origin(serve_with: Callable[[type], str]) -> str:
+def origin(serve_with):
     return serve_with(_Origin)
 
 
 @pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_proxy(monkeypatch, tmp_path):
     monkeypatch.setenv("no_proxy", "*")
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path))
 
 
-def dataset(url: str, sha256: str = SHA256, size: int = len(CONTENT)) -> Dataset:
-    def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
+def dataset(url, sha256=SHA256, size=135_000):
+    def load(split, paths, options):
         return Corpus(split, {}, {}, ())
 
     files = {"all": (SourceFile("a.jsonl", url, sha256, size),)}
     return Dataset("toy", "Toy", "", "", "", load, commit="c0ffee", folder="toy_folder", files=files)
 
 
+def put(data, where, content=CONTENT):
+    path = data / where
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path
+
+
 class TestFetched:
-    def test_a_file_is_fetched_once_and_kept_by_commit(
-        self, origin: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_file_is_fetched_once_and_kept_by_commit(self, origin, tmp_path, capsys):
         toy = dataset(f"{origin}/a")
         paths = loading.locate(toy, "all", None)
         assert paths == {"a.jsonl": tmp_path / "toy_folder" / "c0ffee" / "a.jsonl"}
@@ -84,7 +86,7 @@ class TestFetched:
         assert loading.locate(dataset("http://nowhere.invalid/a"), "all", None) == paths
         assert capsys.readouterr().err == ""
 
-    def test_an_unpinned_file_is_taken_as_it_is_and_its_hash_recorded(self, origin: str, tmp_path: Path) -> None:
+    def test_an_unpinned_file_is_taken_as_it_is_and_its_hash_recorded(self, origin, tmp_path):
         toy = dataset(f"{origin}/other", sha256="", size=0)
         path = loading.locate(toy, "all", None)["a.jsonl"]
         assert path.read_bytes() == b"other bytes"
@@ -92,18 +94,14 @@ class TestFetched:
         path.write_bytes(b"changed")
         assert [row.status for row in loading.verify(toy, None)] == ["differs"]
 
-    def test_a_file_that_an_earlier_version_fetched_has_no_recorded_hash(self, tmp_path: Path) -> None:
-        path = tmp_path / "toy_folder" / "c0ffee" / "a.jsonl"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(b"other bytes")
+    def test_a_file_that_an_earlier_version_fetched_has_no_recorded_hash(self, tmp_path):
+        path = put(tmp_path, "toy_folder/c0ffee/a.jsonl", b"other bytes")
         toy = dataset("http://nowhere.invalid/other", sha256="", size=0)
         assert loading.locate(toy, "all", None)["a.jsonl"] == path
         assert [row.status for row in loading.verify(toy, None)] == ["unpinned"]
 
-    def test_a_damaged_cached_file_is_fetched_again(self, origin: str, tmp_path: Path) -> None:
-        path = tmp_path / "toy_folder" / "c0ffee" / "a.jsonl"
-        path.parent.mkdir(parents=True)
-        path.write_bytes(b"damaged")
+    def test_a_damaged_cached_file_is_fetched_again(self, origin, tmp_path):
+        path = put(tmp_path, "toy_folder/c0ffee/a.jsonl", b"damaged")
         loading.locate(dataset(f"{origin}/a"), "all", None)
         assert path.read_bytes() == CONTENT
 
@@ -115,32 +113,32 @@ class TestFetched:
             ("/other", "got 11 bytes with SHA-256"),
         ],
     )
-    def test_what_comes_wrong_is_not_kept(self, origin: str, tmp_path: Path, path: str, says: str) -> None:
+    def test_what_comes_wrong_is_not_kept(self, origin, tmp_path, path, says):
         self.refused(dataset(origin + path), tmp_path, says)
 
-    def test_a_wrong_size_is_refused(self, origin: str, tmp_path: Path) -> None:
+    def test_a_wrong_size_is_refused(self, origin, tmp_path):
         self.refused(dataset(f"{origin}/a", size=7), tmp_path, "it sends more than the 7 bytes of the published file")
         self.refused(dataset(f"{origin}/a", size=len(CONTENT) + 1), tmp_path, "the published file has 135,001 bytes")
 
     @pytest.mark.parametrize("size", [5, 100_000])
-    def test_a_file_without_end_is_given_up_at_its_pinned_size(self, origin: str, tmp_path: Path, size: int) -> None:
+    def test_a_file_without_end_is_given_up_at_its_pinned_size(self, origin, tmp_path, size):
         _Origin.sent = 0
         says = f"it sends more than the {size:,} bytes of the published file"
         self.refused(dataset(f"{origin}/endless", size=size), tmp_path, says)
         # What the system holds between the two; the origin would go on for ever.
         assert _Origin.sent < 50_000_000
 
-    def test_an_unpinned_file_cut_short_is_refused(self, origin: str, tmp_path: Path) -> None:
+    def test_an_unpinned_file_cut_short_is_refused(self, origin, tmp_path):
         with pytest.raises(UserError, match="stopped after 1,000"):
             loading.locate(dataset(f"{origin}/cut", sha256="", size=0), "all", None)
 
-    def test_nobody_listens(self, tmp_path: Path) -> None:
+    def test_nobody_listens(self, tmp_path):
         with socket.socket() as taken:
             # Bound and not listening: connections are refused at once, and nobody else can take the port.
             taken.bind(("127.0.0.1", 0))
             self.refused(dataset(f"http://127.0.0.1:{taken.getsockname()[1]}/a"), tmp_path, "no connection")
 
-    def refused(self, toy: Dataset, cache: Path, says: str) -> None:
+    def refused(self, toy, cache, says):
         (file,) = toy.files["all"]
         with pytest.raises(UserError) as raised:
             loading.locate(toy, "all", None)
@@ -150,14 +148,14 @@ class TestFetched:
             assert part in message
         assert list(place.parent.iterdir()) == []
 
-    def test_a_server_may_send_on_to_another_address_of_the_web(self, origin: str, tmp_path: Path) -> None:
+    def test_a_server_may_send_on_to_another_address_of_the_web(self, origin, tmp_path):
         paths = loading.locate(dataset(f"{origin}/to={origin}/a"), "all", None)
         assert paths["a.jsonl"].read_bytes() == CONTENT
 
     @pytest.mark.parametrize(
         "there", ["file://{secret}", "ftp://127.0.0.1/a", "data:text/plain,secret", "FILE:{secret}"]
     )
-    def test_a_server_cannot_send_on_to_what_is_not_the_web(self, origin: str, tmp_path: Path, there: str) -> None:
+    def test_a_server_cannot_send_on_to_what_is_not_the_web(self, origin, tmp_path, there):
         (tmp_path / "secret").write_text("secret")
         cache = tmp_path / "toy_folder"
         toy = dataset(f"{origin}/to={there.format(secret=tmp_path / 'secret')}", sha256="", size=0)
@@ -166,7 +164,7 @@ class TestFetched:
         assert not list(cache.rglob("a.jsonl"))
 
     @pytest.mark.parametrize(("there", "followed"), [("https://b/a", True), ("http://a/a", False), ("HTTP://a", False)])
-    def test_nobody_is_sent_from_an_encrypted_address_to_a_plain_one(self, there: str, followed: bool) -> None:
+    def test_nobody_is_sent_from_an_encrypted_address_to_a_plain_one(self, there, followed):
         asked = urllib.request.Request("https://a/a")
         if followed:
             assert loading._Onward().redirect_request(asked, None, 302, "Found", {}, there).full_url == there
@@ -174,7 +172,7 @@ class TestFetched:
         with pytest.raises(urllib.error.HTTPError, match=f"sends on to {there}, which is not followed"):
             loading._Onward().redirect_request(asked, None, 302, "Found", {}, there)
 
-    def test_a_cache_that_cannot_be_written(self, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_cache_that_cannot_be_written(self, origin, tmp_path, monkeypatch):
         (tmp_path / "cache").write_text("a file, not a folder")
         monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
         with pytest.raises(UserError, match="METAEVAL_CACHE"):
@@ -182,7 +180,7 @@ class TestFetched:
 
 
 class TestCacheFolder:
-    def test_order_of_precedence(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_order_of_precedence(self, monkeypatch, tmp_path):
         monkeypatch.delenv("METAEVAL_CACHE", raising=False)
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         monkeypatch.setenv("HOME", str(tmp_path))
@@ -199,52 +197,42 @@ class TestCacheFolder:
 class TestLocalMirror:
     toy = dataset("http://nowhere.invalid/a")
 
-    def put(self, data: Path, where: str, content: bytes = CONTENT) -> Path:
-        path = data / where
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        return path
-
-    def test_the_data_sets_folder_comes_before_the_bare_name(self, tmp_path: Path) -> None:
-        bare = self.put(tmp_path, "a.jsonl")
+    def test_the_data_sets_folder_comes_before_the_bare_name(self, tmp_path):
+        bare = put(tmp_path, "a.jsonl")
         assert loading.locate(self.toy, "all", tmp_path) == {"a.jsonl": bare}
-        inside = self.put(tmp_path, "toy_folder/a.jsonl")
+        inside = put(tmp_path, "toy_folder/a.jsonl")
         assert loading.locate(self.toy, "all", tmp_path) == {"a.jsonl": inside}
 
-    def test_a_missing_file_is_never_fetched(self, origin: str, tmp_path: Path) -> None:
-        with pytest.raises(
-            UserError, match=rf"neither the file toy_folder/a\.jsonl nor a\.jsonl.*{origin}/a.*{SHA256}"
-        ):
+    def test_a_missing_file_is_never_fetched(self, origin, tmp_path):
+        with pytest.raises(UserError, match=rf"toy_folder/a\.jsonl nor a\.jsonl.*{origin}/a.*{SHA256}"):
             loading.locate(dataset(f"{origin}/a"), "all", tmp_path)
 
-    def test_a_changed_file_is_refused_with_both_checksums(self, tmp_path: Path) -> None:
-        self.put(tmp_path, "a.jsonl", b"changed")
+    def test_a_changed_file_is_refused_with_both_checksums(self, tmp_path):
+        put(tmp_path, "a.jsonl", b"changed")
         with pytest.raises(UserError, match=f"{hashlib.sha256(b'changed').hexdigest()}.*{SHA256}"):
             loading.locate(self.toy, "all", tmp_path)
 
-    def test_an_unpinned_file_is_accepted(self, tmp_path: Path) -> None:
-        path = self.put(tmp_path, "a.jsonl", b"anything")
-        assert loading.locate(dataset("http://nowhere.invalid/a", sha256="", size=0), "all", tmp_path) == {
-            "a.jsonl": path
-        }
+    def test_an_unpinned_file_is_accepted(self, tmp_path):
+        paths = {"a.jsonl": put(tmp_path, "a.jsonl", b"anything")}
+        assert loading.locate(dataset("http://nowhere.invalid/a", sha256="", size=0), "all", tmp_path) == paths
 
-    def test_a_folder_that_is_none(self, tmp_path: Path) -> None:
+    def test_a_folder_that_is_none(self, tmp_path):
         with pytest.raises(UserError, match="does not exist"):
             loading.locate(self.toy, "all", tmp_path / "none")
         with pytest.raises(UserError, match="is a file"):
-            loading.locate(self.toy, "all", self.put(tmp_path, "a.jsonl"))
+            loading.locate(self.toy, "all", put(tmp_path, "a.jsonl"))
 
-    def test_an_unknown_split(self, tmp_path: Path) -> None:
+    def test_an_unknown_split(self, tmp_path):
         with pytest.raises(UserError, match=r"Unknown split of toy 'al'\. Did you mean 'all'"):
             loading.locate(self.toy, "al", tmp_path)
 
-    def test_verify_reports_and_raises_nothing(self, tmp_path: Path) -> None:
-        def state() -> list[str]:
+    def test_verify_reports_and_raises_nothing(self, tmp_path):
+        def state():
             return [row.status for row in loading.verify(self.toy, tmp_path)]
 
         assert state() == ["missing"]
-        self.put(tmp_path, "a.jsonl", b"changed")
+        put(tmp_path, "a.jsonl", b"changed")
         assert state() == ["differs"]
-        self.put(tmp_path, "toy_folder/a.jsonl")
+        put(tmp_path, "toy_folder/a.jsonl")
         assert state() == ["ok"]
         assert loading.verify(self.toy, tmp_path)[0].path == tmp_path / "toy_folder" / "a.jsonl"

@@ -19,19 +19,9 @@ def corpus(documents=DOCUMENTS, statements=STATEMENTS, citations=CITATIONS, name
     return Corpus(name, {d.id: d for d in documents}, {s.id: s for s in statements}, tuple(citations), dict(dropped))
 
 
-def test_levels_are_numbers_and_more_is_more_support():
-    assert [int(level) for level in (SupportLevel.FULL, SupportLevel.PARTIAL, SupportLevel.NONE)] == [2, 1, 0]
-
-
 def test_published_sentences_make_the_text_whatever_text_is_given():
     assert Document("d", "other", sentences=("One.", "", "Two.")).text == "One.  Two."
     assert Document("d", "Plain.").text == "Plain."
-
-
-def test_evidence_is_true_when_something_is_marked():
-    assert Evidence(sentences=(0,))
-    assert Evidence(texts=("x",))
-    assert not Evidence()
 
 
 CHANGES = {

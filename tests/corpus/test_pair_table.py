@@ -101,9 +101,7 @@ def test_a_chunk_holds_the_share_of_the_set_of_which_it_holds_most():
     assert held(at(1), size=1) == [0, 0, 1 / 2, 1 / 2, 0, 0]
     # Copied text of which one sentence of two is found nowhere: who knows what it said.
     assert held(said("Three floods. Unheard of.")) == [0, 1 / 2]
-
-
-def test_a_sentence_without_words_is_no_part_of_a_set():
+    # A sentence without words is no part of a set.
     assert [pair.held for pair in table_of(("blank", FULL, at(1, 2))).pairs] == [0, 1]
 
 
@@ -245,10 +243,9 @@ def test_a_document_is_split_once_however_often_it_is_cited(monkeypatch):
     from metaeval.corpus import chunks, pair_table
 
     asked = []
+    sentences = lambda document: asked.append(document.id) or document.sentences  # noqa: E731
     for module in (chunks, pair_table):
-        monkeypatch.setattr(
-            module, "document_sentences", lambda document: asked.append(document.id) or document.sentences
-        )
+        monkeypatch.setattr(module, "document_sentences", sentences)
     corpus = corpus_of(*[("three", FULL, said("One rain."))] * 4)
     chunked = chunk_corpus(corpus, Chunking(2))
     assert sorted(asked) == sorted(corpus.documents)
@@ -258,22 +255,14 @@ def test_a_document_is_split_once_however_often_it_is_cited(monkeypatch):
 
 
 def test_nothing_to_judge_says_why():
-    with pytest.raises(UserError) as raised:
+    with pytest.raises(UserError, match=r"'made' has no pair to judge: 2 of 2 .* no document text"):
         table_of(("empty", FULL, at()), ("spaces", FULL, at()))
-    assert str(raised.value) == (
-        "Corpus 'made' has no pair to judge: 2 of 2 citations have no document text. Choose another split or "
-        "data set (metaeval data list)."
-    )
-    with pytest.raises(
-        UserError, match="2 of 3 citations have no document text, 1 of 3 citations have no statement text"
-    ):
+    with pytest.raises(UserError, match=r"2 of 3 .* document text, 1 of 3 .* statement text"):
         table_of(("empty", FULL, at()), ("one", FULL, at()), ("spaces", NONE, at()), text="\t")
 
 
 def test_a_corpus_without_citations_says_what_its_loader_left_out():
-    with pytest.raises(
-        UserError, match="no pair to judge: it has no citations; 7 left out: no page text; 2 left out: odd"
-    ):
+    with pytest.raises(UserError, match="no citations; 7 left out: no page text; 2 left out: odd"):
         table_of(dropped={"no page text": 7, "odd": 2})
     with pytest.raises(UserError, match=r"no pair to judge: it has no citations\. Choose"):
         table_of()

@@ -84,16 +84,12 @@ def test_a_page_is_one_source_whatever_its_chunks():
     table = page_pairs(corpus((FULL, Evidence((1,)), "s", "d"), (NONE, Evidence(), "s", "d")), Chunking(3), 0.5)
 
     whole = "Rain fell. The river rose. Nobody slept. The bridge held. Morning came."
-    assert [(pair.pair_id, pair.source, pair.level) for pair in table.pairs] == [
-        ("c0#page", whole, FULL),
-        ("c1#page", whole, NONE),
-    ]
+    pairs = [("c0#page", whole, FULL), ("c1#page", whole, NONE)]
+    assert [(pair.pair_id, pair.source, pair.level) for pair in table.pairs] == pairs
     assert str(table.chunking) == "sentences-3"
     assert [*table.evidence] == [GIVEN, UNMATCHED]
-    assert [(row.id, row.members, row.words) for row in unit_rows(table, "page")] == [
-        ("c0", (0,), 12),
-        ("c1", (1,), 12),
-    ]
+    rows = unit_rows(table, "page")
+    assert [(row.id, row.members, row.words) for row in rows] == [("c0", (0,), 12), ("c1", (1,), 12)]
 
 
 @pytest.mark.parametrize(
@@ -130,11 +126,8 @@ def test_what_supports_nothing_reads_the_nearest_sentences_and_a_mark_that_is_mi
     table = evidence_pairs(corpus(*cited), Chunking(), 0.5, 0)
 
     # Sets of 2, 1 and 1 sentences: the median is 1, and the second sentence shares most words with the statement.
-    assert [pair.source for pair in table.pairs] == [
-        "The river rose. The bridge held.",
-        "The river rose.",
-        "Rain fell.",
-    ]
+    sources = ["The river rose. The bridge held.", "The river rose.", "Rain fell."]
+    assert [pair.source for pair in table.pairs] == sources
     assert table.evidence[NEAREST] == 1
     assert table.dropped == {"no marked evidence": 1, "no document text": 1, "no statement text": 1}
 

@@ -126,9 +126,8 @@ def test_the_explanation_is_the_best_chunk_of_each_sentence(folder, pairs):
         own = [span for span in spans if span.side == "statement"]
         mean = sum(span.weight for span in own) / len(own)
         assert mean == pytest.approx(metric.score([source], [statement])[0].score, abs=1e-6)
-        assert [statement[span.start : span.end].split() for span in own] == [
-            sentence.split() for sentence in split_sentences(statement)
-        ]
+        sentences = [sentence.split() for sentence in split_sentences(statement)]
+        assert [statement[span.start : span.end].split() for span in own] == sentences
         chunks = {" ".join(chunk.split()) for chunk in metric._chunks(source)}
         assert {" ".join(source[span.start : span.end].split()) for span in spans if span.side == "source"} <= chunks
 
@@ -228,7 +227,6 @@ def test_a_missing_checkpoint_is_one_sentence(folder):
         ({"base_model.encoder.layer.1.output.dense.weight": None}, "lacks weights"),
         ({"base_model.embeddings.word_embeddings.weight": (9, 32)}, "option 'size'"),
         ({"base_model.encoder.layer.1.output.dense.weight": (3, 3)}, "lacks weights"),
-        ({"base_model.pooler.dense.weight": None}, "lacks weights"),
     ],
 )
 def test_a_checkpoint_that_is_not_alignscores_is_refused(make_folder, tmp_path, changes, said):
@@ -251,9 +249,8 @@ def test_too_little_memory_is_one_sentence(folder, monkeypatch):
     from metaeval.scoring.backends import model_loading
 
     state = torch.load(folder / "AlignScore-large.ckpt", weights_only=True)["state_dict"]
-    need = sum(
-        4 * value.numel() for name, value in state.items() if "mlm_head" not in name and "position_ids" not in name
-    )
+    unread = ("mlm_head", "position_ids")
+    need = sum(4 * value.numel() for name, value in state.items() if not any(part in name for part in unread))
     monkeypatch.setattr(model_loading, "free_memory", lambda device: need)
     AlignScore(AlignScoreOptions(model=folder)).prepare([], [])
     monkeypatch.setattr(model_loading, "free_memory", lambda device: need - 1)

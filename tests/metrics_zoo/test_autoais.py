@@ -103,9 +103,6 @@ def test_the_official_token_ids(golden):
     assert digests == values["token_ids_sha1_10"]
 
 
-# --- The definition, one pair at a time on plain transformers, on a tiny random T5 made here ---
-
-
 @pytest.fixture(scope="module")
 def folder(tiny):
     return tiny.folder("t5")
@@ -180,9 +177,6 @@ def test_full_and_two_way_come_from_one_observation(folder, defined, monkeypatch
     assert metric(folder).observed() != metric(folder, score="binary").observed()
 
 
-# --- The binary answer ---
-
-
 @pytest.fixture(scope="module")
 def speller(tiny, tmp_path_factory):
     """A T5 whose head is solved for: ▁1 begins the answers to pairs 0-3, ▁ the others'; the end follows after 0 and 2.
@@ -229,9 +223,6 @@ def test_binary_is_one_where_the_greedy_answer_is_exactly_1(speller, watch):
     assert decoded.texts > encoded.texts == len(PAIRS)
 
 
-# --- Joining parts ---
-
-
 def test_joined_parts_are_the_whole_whatever_the_texts(folder):
     """Ids against the tokenizer's own of the whole string: random texts with spaces, newlines, marks and specials."""
     import random
@@ -276,9 +267,6 @@ def test_a_tokenizer_whose_spaces_are_pieces_is_read_right_too(scheme):
     pairs = [(source, statement) for source in texts for statement in texts]
     for (source, statement), prompt in zip(pairs, prompts.encode(*zip(*pairs, strict=True)), strict=True):
         assert prompt.ids == raw.encode(f"premise: {source} hypothesis: {statement}").ids, (source, statement)
-
-
-# --- Limits, statuses, faults ---
 
 
 def test_beyond_max_tokens_the_source_alone_is_cut(folder):

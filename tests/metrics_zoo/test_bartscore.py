@@ -65,9 +65,6 @@ def test_the_mean_of_the_official_directions(golden, official):
     assert ours == pytest.approx([mean(pair) for pair in both], abs=1e-5)
 
 
-# --- the definition, on tiny models made here ---
-
-
 class Slow:
     """The definition on plain transformers: one pair, no batch, padding, cache or attention of ours."""
 
@@ -138,9 +135,6 @@ def test_the_head_has_its_bias(tiny, biased):
     assert max(abs(a - b) for a, b in zip(ours, without, strict=True)) > 0.1
 
 
-# --- work ---
-
-
 def test_each_source_is_encoded_once_and_nothing_is_padded(tiny):
     """Rows counted by hooks inside transformers' layers: 3 sources, 8 statements of many lengths, 24 pairs."""
     from transformers import AutoTokenizer, BartForConditionalGeneration
@@ -208,9 +202,6 @@ def test_both_transforms_come_from_one_pass(tiny):
     assert BARTScore.card.low is None
 
 
-# --- texts without words, long texts ---
-
-
 def test_a_statement_without_words_has_no_score_unless_wished_for(tiny):
     folder = tiny.folder("bart")
     pairs = [(KETTLE, ""), (KETTLE, " \n "), ("", ""), ("", "Nothing was read.")]
@@ -239,9 +230,6 @@ def test_what_is_cut_is_counted_on_both_sides(tiny, direction):
     assert sum(answer.cut > 0 for answer in score_pairs(metric, PAIRS).answers) == 2
 
 
-# --- identity, faults ---
-
-
 @pytest.mark.parametrize("kind", ["bert", "t5"])
 def test_another_architecture_is_refused(tiny, kind):
     metric = BARTScore(BARTScore.Options(model=tiny.folder(kind)))
@@ -250,7 +238,7 @@ def test_another_architecture_is_refused(tiny, kind):
 
 
 def test_a_classifier_on_bart_is_refused(tiny, tmp_path):
-    folder = _copy(tiny.folder("bart"), tmp_path)
+    folder = shutil.copytree(tiny.folder("bart"), tmp_path / "model")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"architectures": ["BartForSequenceClassification"]}))
     with pytest.raises(UserError, match="is a BartForSequenceClassification; bartscore needs"):
@@ -265,8 +253,3 @@ def test_what_would_give_wrong_numbers_is_refused(tiny, config, sentence):
     """A tokenizer of about 600 tokens on 300 embeddings; a head that the embeddings do not stand for."""
     with pytest.raises(UserError, match=sentence):
         BARTScore(BARTScore.Options(model=tiny.folder("bart", **config))).prepare([], [])
-
-
-def _copy(folder, target):
-    shutil.copytree(folder, target / "model")
-    return target / "model"

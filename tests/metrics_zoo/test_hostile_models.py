@@ -29,8 +29,6 @@ METRICS = (
     *("nli", "cosine", "bertscore", "bartscore", "alignscore", "factcc", "factcg", "summac-zs", "summac-conv"),
     *("minicheck", "autoais", "attrscore", "hhem"),
 )
-
-
 WEIGHTS = ("pytorch_model.bin", "model.safetensors")
 
 
@@ -155,24 +153,6 @@ def test_pickled_weights_are_refused(hostile, metric, name, torch_form):
 
     assert isinstance(said, str)
     assert "\n" not in said
-
-
-FILES_READ = [("bartscore", "config.json"), ("summac-zs", "config.json"), ("autoais", "tokenizer.json")]
-
-
-@pytest.mark.parametrize(("metric", "name"), FILES_READ)
-def test_a_broken_file_is_one_sentence(hostile, metric, name):
-    assert "fetch its files again" in hostile(metric, lambda folder, marker: (folder / name).write_bytes(b"{"))
-
-
-def test_pickled_layers_of_summac_conv_are_refused(options, tmp_path):
-    pickled(tmp_path, tmp_path / "pwned", "conv.bin")
-    kind = registry.find("metric", "summac-conv")
-
-    made = kind(kind.Options(**{**options["summac-conv"], "conv_weights": tmp_path / "conv.bin"}))
-    with pytest.raises(UserError, match=r"cannot be read as layers of summac-conv"):
-        made.score(["The Oder is a river."], ["The Oder is long."])
-    assert not (tmp_path / "pwned").exists()
 
 
 @pytest.mark.parametrize("shard", ["../outside.safetensors", "{outside}", "sub/../../outside.safetensors", 7])

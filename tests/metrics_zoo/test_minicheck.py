@@ -67,9 +67,6 @@ def test_the_official_scores(official):
     assert set(cut) == {"p11_long_statement", "p13_one_very_long_sentence"}  # over 2,048 tokens in the tiny vocabulary
 
 
-# --- The definition on plain transformers ---
-
-
 @pytest.fixture(scope="module")
 def folder(tiny):
     return tiny.folder("t5")
@@ -140,9 +137,6 @@ def test_the_explanation_is_the_chunk_that_scores(folder):
 )
 def test_chunks_by_hand(text, words, chunks):
     assert cut_chunks(text, words, sentences) == chunks
-
-
-# --- Limits, statuses, faults ---
 
 
 def test_beyond_the_limit_the_statements_end_is_cut_and_counted(folder):

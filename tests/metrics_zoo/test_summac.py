@@ -62,9 +62,6 @@ def scores(metric, pairs):
     return [answer.score for answer in score_pairs(metric, pairs).answers]
 
 
-# ---- the slow path
-
-
 def units(text, granularity):
     """From the paper's definition, by the project's own rules for sentences."""
     if granularity == "document":
@@ -101,9 +98,6 @@ def slow_image(folder, source, statement, granularity="sentence", order=(0, 1, 2
             with torch.no_grad():
                 image[:, i, j] = model(**given).logits.softmax(-1)[0, list(order)].numpy()
     return image
-
-
-# ---- the official scores
 
 
 @pytest.fixture
@@ -156,9 +150,6 @@ def test_dropped_segment_ids_give_the_wrong_scores_of_the_golden_file(golden, of
     judged = [abs(one - other) for one, other in zip(right, wrong, strict=True) if one != 0.0]
     assert len(judged) == 10
     assert min(judged) > 0.01
-
-
-# ---- against the slow path
 
 
 @pytest.mark.parametrize("granularity", ["sentence", "document", "2sents", "paragraph-sentence", "document-2sents"])
@@ -218,9 +209,6 @@ def test_units_of_more_than_500_tokens_lose_the_end_of_the_longer_side(folder):
         sizes = [len(ids) for ids in metric.tokens.texts.ids(pair[number].strip() for number in (0, 1)).values()]
         assert answer.tokens == sum(sizes)
         assert answer.cut == sum(sizes) - 497  # 500 less [CLS] and two [SEP]
-
-
-# ---- what is done, and how often
 
 
 def test_zs_and_conv_pass_every_two_units_of_a_block_once(folder, conv_file, watch):
@@ -284,9 +272,6 @@ def test_unseen_tokens_are_those_that_the_tokenizer_cuts():
         assert unseen.tolist() == [size - seen for size, seen in zip(statements, seen_statements, strict=True)]
 
 
-# ---- statuses
-
-
 def test_words_without_a_unit_are_nothing_to_score(folder):
     metric = zs(folder)
     (answer,) = score_pairs(metric, [("Yes. No. So it is.", "It was open all day long.")]).answers
@@ -297,9 +282,6 @@ def test_words_without_a_unit_are_nothing_to_score(folder):
     # Nothing entails and nothing contradicts: 1 - 0 where contradiction alone counts, as the official code has it.
     inverse = zs(folder, fallback=True, use_ent=False)
     assert scores(inverse, [("Yes.", "It was open all day long.")]) == [1.0]
-
-
-# ---- identity and faults
 
 
 def test_the_identity_holds_what_changes_a_score(folder):

@@ -82,9 +82,6 @@ def slow_score(path, image, edges, labels="e", agg="mean"):
         return float(last(torch.stack(three)).softmax(0)[1])
 
 
-# ---- the official scores
-
-
 @pytest.mark.parametrize("key", AGGREGATES)
 def test_the_official_scores_with_synthetic_layers(golden, official_conv, layers, key):
     official = golden.official("summac_conv")["synthetic_conv"][key]
@@ -109,9 +106,6 @@ def test_the_official_scores_with_the_published_layers(golden, official_conv, pu
 
 def test_the_hash_in_the_code_is_the_golden_files_one(golden):
     assert f"sha256 {summac_image.SHA256})" in golden.official("summac_conv")["model"]
-
-
-# ---- against the slow path
 
 
 @pytest.mark.parametrize("labels", ["e", "c", "n", "ec", "en", "cn", "ecn"])
@@ -162,9 +156,6 @@ def test_nothing_to_score_is_a_status_or_the_score_of_one_zero(folder, layers):
     assert scores(fallback, pairs) == pytest.approx([constant] * 3, abs=1e-6)
 
 
-# ---- the layers' file
-
-
 def test_the_layers_are_in_the_identity_wherever_they_lie(folder, layers, tmp_path):
     def identity(path, **options):
         return SummaCConv(SummaCConv.Options(model=folder, splitter="rules", conv_weights=path, **options)).identity()
@@ -192,20 +183,17 @@ class Bomb:
 def test_broken_layers_are_one_sentence(layers, tmp_path):
     with pytest.raises(UserError, match="There is no file"):
         find_convolution(tmp_path / "nowhere.bin", "percentile", "e")
-    with pytest.raises(UserError, match="does not hold the layers"):
-        find_convolution(layers, "even50", "e")
-    with pytest.raises(UserError, match="does not hold the layers"):
-        find_convolution(layers, "percentile", "ec")
-    torch.save({"other": torch.ones(1)}, tmp_path / "other.bin")
-    with pytest.raises(UserError, match="does not hold the layers"):
-        find_convolution(tmp_path / "other.bin", "percentile", "e")
-    for name, content in {
-        "text.bin": b"no layers",
-        "bomb.bin": pickle.dumps(Bomb(tmp_path / "made"), protocol=2),
-    }.items():
-        (tmp_path / name).write_bytes(content)
+    other, text, bomb, saved = (tmp_path / f"{name}.bin" for name in ("other", "text", "bomb", "saved"))
+    torch.save({"other": torch.ones(1)}, other)
+    for asked in ((layers, "even50", "e"), (layers, "percentile", "ec"), (other, "percentile", "e")):
+        with pytest.raises(UserError, match="does not hold the layers"):
+            find_convolution(*asked)
+    text.write_bytes(b"no layers")
+    bomb.write_bytes(pickle.dumps(Bomb(tmp_path / "made"), protocol=2))
+    torch.save({"layer": Bomb(tmp_path / "made")}, saved)
+    for path in (text, bomb, saved):
         with pytest.raises(UserError, match="cannot be read"):
-            find_convolution(tmp_path / name, "percentile", "e")
+            find_convolution(path, "percentile", "e")
     assert not (tmp_path / "made").exists()
 
 

@@ -1,30 +1,24 @@
 """Three-way decisions: against scikit-learn on the decisions themselves, out of fold, undefined with a reason."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, f1_score
 
 from metaeval.config import ComparisonConfig
 from metaeval.corpus.loading import load_dataset
 from metaeval.registry import find
-from metaeval.report.result import Comparison
 from metaeval.runs.significance import significance
 from metaeval.stats.resampling import bootstrap
-from protocols.contract import Estimate, Judgements, Outcome, Resampling
+from protocols.contract import Estimate, Judgements, Resampling
 from protocols.decision import MEASURES, PROTOCOL, decide, evaluate
 
-Floats = NDArray[np.float64]
 POINT = Resampling(n=0)
 
 # Of gold and decided levels.
-OFFICIAL: dict[str, Callable[[Floats, Floats], float]] = {
+OFFICIAL = {
     "macro_f1": lambda gold, level: f1_score(gold, level, average="macro"),
     "balanced_accuracy": balanced_accuracy_score,
     "kappa": lambda gold, level: cohen_kappa_score(gold, level, weights="quadratic"),
@@ -32,14 +26,14 @@ OFFICIAL: dict[str, Callable[[Floats, Floats], float]] = {
 }
 
 
-def sample(n_groups: int = 40, rows: int = 6, seed: int = 0) -> Judgements:
+def sample(n_groups=40, rows=6, seed=0):
     rng = np.random.default_rng(seed)
     group = rng.permutation(np.repeat(np.arange(n_groups), rows))
     gold = rng.choice([0.0, 1.0, 2.0], group.size)
     return Judgements(gold, np.round(gold + rng.normal(size=group.size), 2), group, group)
 
 
-def check_undefined(outcome: Outcome, note: str) -> None:
+def check_undefined(outcome, note):
     assert set(outcome.estimates) == set(MEASURES)
     for estimate in outcome.estimates.values():
         assert estimate == Estimate(None, note=note)
@@ -47,7 +41,7 @@ def check_undefined(outcome: Outcome, note: str) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"folds": "3"}, {"folds": "10", "objective": "balanced-accuracy"}])
-def test_agrees_with_scikit_learn_on_the_decisions(options: dict[str, str]) -> None:
+def test_agrees_with_scikit_learn_on_the_decisions(options):
     given = sample()
     decided = decide(given, options)
     outcome = evaluate(given, POINT, options)
@@ -56,7 +50,7 @@ def test_agrees_with_scikit_learn_on_the_decisions(options: dict[str, str]) -> N
 
 
 @pytest.mark.parametrize("levels", [(0.0, 2.0), (1.0, 2.0)])
-def test_gold_of_two_levels_is_decided_between_them(levels: tuple[float, float]) -> None:
+def test_gold_of_two_levels_is_decided_between_them(levels):
     given = sample()
     given = given.rows(np.isin(given.gold, levels))
     decided, outcome = decide(given, {}), evaluate(given, POINT, {})
@@ -72,7 +66,7 @@ DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
-def test_real_votes_of_two_kinds_are_decided_between() -> None:
+def test_real_votes_of_two_kinds_are_decided_between():
     ratings = load_dataset(find("dataset", "xsum_hallucination"), "all", DATA)
     told = [row for row in ratings.rows if "wid_0" in row.votes]
     gold = 2.0 * np.array([row.votes["wid_0"] for row in told])
@@ -87,7 +81,7 @@ def test_real_votes_of_two_kinds_are_decided_between() -> None:
         assert found[key].low < found[key].value < found[key].high
 
 
-def test_options_reach_the_decisions() -> None:
+def test_options_reach_the_decisions():
     given = sample()
     found = [
         decide(given, options).score.tolist() for options in ({}, {"folds": "3"}, {"objective": "balanced-accuracy"})
@@ -97,7 +91,7 @@ def test_options_reach_the_decisions() -> None:
     assert [option.default for option in PROTOCOL.options.values()] == ["5", "macro-f1"]
 
 
-def test_resampled_values_are_those_of_the_decisions_of_resampled_groups() -> None:
+def test_resampled_values_are_those_of_the_decisions_of_resampled_groups():
     # Decisions stay as they are, groups are drawn: scikit-learn on rows repeated by the weights of their group.
     given = sample()
     decided = decide(given, {})
@@ -112,7 +106,7 @@ def test_resampled_values_are_those_of_the_decisions_of_resampled_groups() -> No
         assert found[key] == pytest.approx(values, abs=1e-12)
 
 
-def test_a_group_is_decided_without_its_own_gold() -> None:
+def test_a_group_is_decided_without_its_own_gold():
     # Whatever the gold of one group, its rows get the same decisions: thresholds come from other groups alone.
     given = sample(n_groups=10, rows=20)
     decided = decide(given, {})
@@ -126,20 +120,20 @@ def test_a_group_is_decided_without_its_own_gold() -> None:
 
 
 @pytest.mark.parametrize(("absent", "name"), [(0.0, "NONE"), (1.0, "PARTIAL"), (2.0, "FULL")])
-def test_a_level_without_scored_rows(absent: float, name: str) -> None:
+def test_a_level_without_scored_rows(absent, name):
     given = sample()
     unscored = given.with_score(np.where(given.gold == absent, np.nan, given.score))
     check_undefined(evaluate(unscored, Resampling(n=20), {}), f"no scored {name} pairs")
     assert evaluate(unscored, POINT, {}).unscored == (given.gold == absent).sum()
 
 
-def test_fewer_groups_than_folds() -> None:
+def test_fewer_groups_than_folds():
     given = sample(n_groups=4, rows=30)
     check_undefined(evaluate(given, Resampling(n=20), {}), "4 groups cannot be cut into 5 folds")
     assert evaluate(given, POINT, {"folds": "3"}).estimates["accuracy"].value is not None
 
 
-def test_gold_off_the_three_levels_is_excluded() -> None:
+def test_gold_off_the_three_levels_is_excluded():
     given = sample()
     off = np.arange(240) % 6 == 0
     beyond = dataclasses.replace(given, gold=np.where(off, 0.5, given.gold))
@@ -149,17 +143,16 @@ def test_gold_off_the_three_levels_is_excluded() -> None:
     assert outcome.estimates == evaluate(given.rows(~off), POINT, {}).estimates
 
 
-def held(one: Judgements, other: Judgements, keys: Sequence[str] = tuple(MEASURES)) -> list[Comparison]:
+def held(one, other, keys=tuple(MEASURES)):
     """The comparisons of two metrics, as a table has them."""
     resampling = Resampling(n=20)
     tested = {name: (rows, evaluate(rows, resampling, {})) for name, rows in (("one", one), ("other", other))}
     answer = significance(PROTOCOL, {}, resampling, ComparisonConfig(), tested, keys)
-    assert answer is not None
     return answer.comparisons
 
 
 @pytest.mark.parametrize("stray", [0.5, 3.0, -1.0])
-def test_a_comparison_leaves_out_what_the_table_leaves_out(stray: float) -> None:
+def test_a_comparison_leaves_out_what_the_table_leaves_out(stray):
     given = sample()
     other = given.with_score(np.round(given.score + np.random.default_rng(5).normal(size=240), 2))
     off = np.arange(240) % 6 == 0
@@ -171,7 +164,7 @@ def test_a_comparison_leaves_out_what_the_table_leaves_out(stray: float) -> None
 
 
 @pytest.mark.parametrize("lost", ["level", "groups"])
-def test_a_comparison_of_what_cannot_be_decided_says_so(lost: str) -> None:
+def test_a_comparison_of_what_cannot_be_decided_says_so(lost):
     given = sample()
     if lost == "level":
         given = dataclasses.replace(given, gold=np.zeros(given.gold.size))

@@ -1,23 +1,19 @@
 """Values, ties, bounds and notes of each protocol, against scipy and scikit-learn and by hand."""
 
-from __future__ import annotations
-
 import dataclasses
-from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, retrieval
-from protocols.contract import Estimate, Judgements, Outcome, Resampling
+from protocols.contract import Estimate, Judgements, Resampling
 
 POINT = Resampling(n=0)
 
 
-def sample(seed: int = 0, missing: float = 0.0) -> Judgements:
+def sample(seed=0, missing=0.0):
     rng = np.random.default_rng(seed)
     pool = np.sort(rng.integers(0, 40, 400))
     gold = rng.choice([0.0, 1, 2], 400, p=[0.6, 0.2, 0.2])
@@ -25,23 +21,23 @@ def sample(seed: int = 0, missing: float = 0.0) -> Judgements:
     return Judgements(gold, np.where(rng.random(400) < missing, np.nan, score), pool // 4, pool)
 
 
-def rows(gold: list[float], score: list[float], pool: list[int] | None = None) -> Judgements:
+def rows(gold, score, pool=None):
     """Each row in a group of its own, or each pool in one."""
     codes = np.array(pool if pool is not None else range(len(gold)), dtype=np.int64)
     return Judgements(np.array(gold, dtype=float), np.array(score, dtype=float), codes, codes)
 
 
-def values(outcome: Outcome) -> dict[str, float | None]:
+def values(outcome):
     return {key: estimate.value for key, estimate in outcome.estimates.items()}
 
 
-def refills(given: Judgements, n: int) -> list[NDArray[np.float64]]:
+def refills(given, n):
     """Random scores in the place of the missing ones, some tied with observed scores, some beyond them."""
     rng, missing = np.random.default_rng(1), np.isnan(given.score)
     return [np.where(missing, np.round(rng.normal(size=missing.size) * 4, 1), given.score) for _ in range(n)]
 
 
-def test_correlation_leaves_unscored_rows_out_and_bounds_them() -> None:
+def test_correlation_leaves_unscored_rows_out_and_bounds_them():
     given = sample(missing=0.2)
     scored = ~np.isnan(given.score)
     outcome = correlation.evaluate(given, POINT, {})
@@ -49,8 +45,6 @@ def test_correlation_leaves_unscored_rows_out_and_bounds_them() -> None:
     assert outcome.unscored == (~scored).sum()
     assert values(outcome) == pytest.approx(values(correlation.evaluate(given.rows(scored), POINT, {})), abs=1e-12)
     for estimate in outcome.estimates.values():
-        assert estimate.value is not None
-        assert estimate.bounds is not None
         assert estimate.bounds[0] < estimate.value < estimate.bounds[1]
 
 
@@ -63,13 +57,13 @@ def test_correlation_leaves_unscored_rows_out_and_bounds_them() -> None:
         ([2, 1, 0], [np.nan, np.nan, np.nan], "no scored pairs"),
     ],
 )
-def test_correlation_says_why_it_is_undefined(gold: list[float], score: list[float], note: str) -> None:
+def test_correlation_says_why_it_is_undefined(gold, score, note):
     for estimate in correlation.evaluate(rows(gold, score), POINT, {}).estimates.values():
         assert estimate.value is None
         assert estimate.note == note
 
 
-def test_many_groups_have_the_intervals_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_groups_have_the_intervals_of_few(monkeypatch):
     rng = np.random.default_rng(0)
     system = np.tile(np.arange(3), 100)
     gold = rng.integers(0, 5, 300).astype(float)
@@ -87,7 +81,7 @@ def test_many_groups_have_the_intervals_of_few(monkeypatch: pytest.MonkeyPatch) 
     assert (undefined.value, undefined.low) == (None, None)
 
 
-def test_classification_agrees_with_scikit_learn() -> None:
+def test_classification_agrees_with_scikit_learn():
     given = sample()
     expected = {}
     for key, high, low in (("fs_ns", 2, 0), ("fs_ps", 2, 1), ("ps_ns", 1, 0)):
@@ -98,7 +92,7 @@ def test_classification_agrees_with_scikit_learn() -> None:
     assert values(classification.evaluate(given, POINT, {})) == pytest.approx(expected, abs=1e-12)
 
 
-def test_classification_is_printed_as_in_the_paper() -> None:
+def test_classification_is_printed_as_in_the_paper():
     # Base paper, Table 3: columns FS-NS, FS-PS, PS-NS, Overall, in per cent.
     shown = {m.key: m for m in classification.PROTOCOL.measures}
     assert [shown[key].label for key in classification.PROTOCOL.shown(sample(), {})] == [
@@ -110,7 +104,7 @@ def test_classification_is_printed_as_in_the_paper() -> None:
     assert {(m.scale, m.digits) for m in shown.values()} == {(100.0, 1)}
 
 
-def test_classification_excludes_other_levels() -> None:
+def test_classification_excludes_other_levels():
     given = rows([2, 0, 1, 0.5, 3], [0.9, 0.1, np.nan, 0.4, np.nan])
     outcome = classification.evaluate(given, POINT, {})
     assert outcome.excluded == {"gold level other than 0, 1 or 2": 2}
@@ -118,7 +112,7 @@ def test_classification_excludes_other_levels() -> None:
     assert outcome.estimates["fs_ns"].value == 1
 
 
-def test_classification_says_which_part_is_undefined() -> None:
+def test_classification_says_which_part_is_undefined():
     outcome = classification.evaluate(rows([2, 0, 2], [0.9, 0.1, 0.5]), POINT, {})
     assert outcome.estimates["fs_ps"] == Estimate(None, note="no scored PARTIAL pairs")
     assert outcome.estimates["overall"].note == (
@@ -129,20 +123,18 @@ def test_classification_says_which_part_is_undefined() -> None:
 
 
 @pytest.mark.parametrize(("evaluate", "times"), [(classification.evaluate, 40), (retrieval.evaluate, 20)])
-def test_bounds_hold_every_refill(evaluate: Callable[..., Outcome], times: int) -> None:
+def test_bounds_hold_every_refill(evaluate, times):
     given = sample(missing=0.1)
     outcome = evaluate(given, POINT, {})
     for score in refills(given, times):
         refilled = evaluate(dataclasses.replace(given, score=score), POINT, {})
         for key, estimate in outcome.estimates.items():
             value = refilled.estimates[key].value
-            assert value is not None
-            assert estimate.bounds is not None
             assert estimate.bounds[0] < value < estimate.bounds[1]
             assert refilled.estimates[key].bounds is None
 
 
-def test_classification_bounds_by_hand() -> None:
+def test_classification_bounds_by_hand():
     # FULL .9 and one missing, NONE .1 .2: the missing FULL row loses to both or beats both: 2/4 or 4/4.
     # FS-PS and PS-NS have no PARTIAL row, so the mean has no bounds.
     outcome = classification.evaluate(rows([2, 2, 0, 0], [0.9, np.nan, 0.1, 0.2]), POINT, {})
@@ -150,7 +142,7 @@ def test_classification_bounds_by_hand() -> None:
     assert outcome.estimates["overall"].bounds is None
 
 
-def test_mean_of_bounds_takes_the_value_of_a_part_that_cannot_move() -> None:
+def test_mean_of_bounds_takes_the_value_of_a_part_that_cannot_move():
     # FULL .9, NONE .1, PARTIAL missing: FS-NS is 1 and stays; FS-PS and PS-NS each range over 0 .. 1.
     # The mean ranges over (1 + 0 + 0) / 3 .. 1.
     outcome = classification.evaluate(rows([2, 1, 0], [0.9, np.nan, 0.1]), POINT, {})
@@ -158,7 +150,7 @@ def test_mean_of_bounds_takes_the_value_of_a_part_that_cannot_move() -> None:
     assert outcome.estimates["overall"].bounds == pytest.approx((1 / 3, 1.0))
 
 
-def test_mean_has_no_interval_if_one_part_comes_from_one_group() -> None:
+def test_mean_has_no_interval_if_one_part_comes_from_one_group():
     given = rows([2, 1, 2, 1, 0, 0], [0.9, 0.5, 0.4, 0.3, 0.6, 0.1], pool=[0, 0, 0, 0, 1, 2])
     outcome = classification.evaluate(given, Resampling(100, fewest=2), {})
     for key in ("fs_ps", "overall"):
@@ -167,7 +159,7 @@ def test_mean_has_no_interval_if_one_part_comes_from_one_group() -> None:
 
 
 @pytest.mark.parametrize("gains", ["linear", "exponential"])
-def test_retrieval_agrees_with_scikit_learn(gains: str) -> None:
+def test_retrieval_agrees_with_scikit_learn(gains):
     given = sample()
     outcome = retrieval.evaluate(given, POINT, {"gains": gains})
     gain = given.gold if gains == "linear" else 2**given.gold - 1
@@ -177,7 +169,7 @@ def test_retrieval_agrees_with_scikit_learn(gains: str) -> None:
         assert outcome.estimates[f"ndcg@{k}"].value == pytest.approx(expected, abs=1e-12)
 
 
-def test_retrieval_by_hand() -> None:
+def test_retrieval_by_hand():
     # Pool 0 ranked NONE, FULL: MRR = MAP = 1/2, P@1 = 0, NDCG = (2 / log2(3)) / 2 = .63093. Pool 1 ranked FULL, NONE:
     # all 1. Means .75, .75, .5, .81546; recall@5 1.
     given = rows([0, 2, 2, 0], [0.9, 0.1, 0.9, 0.1], pool=[0, 0, 1, 1])
@@ -186,28 +178,26 @@ def test_retrieval_by_hand() -> None:
     assert [found[key] for key in ("mrr", "map", "p@1", "recall@5")] == pytest.approx([0.75, 0.75, 0.5, 1.0])
 
 
-def test_retrieval_of_a_constant_metric_spans_its_ties() -> None:
+def test_retrieval_of_a_constant_metric_spans_its_ties():
     # One FULL row among four: expected NDCG = mean discount = (1 + .63093 + .5 + .43068) / 4 = .64040, worst .43068.
     estimate = retrieval.evaluate(rows([2, 0, 0, 0], [0.5] * 4, pool=[0] * 4), POINT, {}).estimates["ndcg@5"]
     assert estimate.value == pytest.approx(0.64040, abs=5e-6)
     assert estimate.ties == pytest.approx((0.43068, 1.0), abs=5e-6)
 
 
-def test_retrieval_ties_surround_the_value() -> None:
+def test_retrieval_ties_surround_the_value():
     given = sample()
     for score, tied in ((given.score, True), (given.score + np.arange(400) * 1e-6, False)):
         outcome = retrieval.evaluate(dataclasses.replace(given, score=score), POINT, {})
         for key in ("ndcg@5", "mrr", "map", "p@1"):
             estimate = outcome.estimates[key]
-            assert estimate.value is not None
-            assert estimate.ties is not None
             if tied:
                 assert estimate.ties[0] < estimate.value < estimate.ties[1]
             else:
                 assert estimate.ties == pytest.approx((estimate.value, estimate.value), abs=1e-12)
 
 
-def test_retrieval_counts_what_it_leaves_out() -> None:
+def test_retrieval_counts_what_it_leaves_out():
     # Pool 0 counts (2 scored, 1 unscored). Pool 1 has no support (2 rows, one of them unscored). The only support of
     # pool 2 is unscored: that row is unscored, the two scored ones are excluded.
     given = rows(
@@ -226,25 +216,25 @@ def test_retrieval_counts_what_it_leaves_out() -> None:
     assert estimate.bounds == pytest.approx((0.67986, 1.0), abs=5e-6)
 
 
-def test_support_begins_at_level_one() -> None:
+def test_support_begins_at_level_one():
     outcome = retrieval.evaluate(rows([0.5, 0, 1, 0], [0.1, 0.2, 0.4, 0.3], pool=[0, 0, 1, 1]), POINT, {})
     assert outcome.excluded == {"pool without a supporting candidate": 2}
     assert outcome.estimates["ndcg@5"].value == 1
 
 
-def test_retrieval_without_scored_support_says_so() -> None:
+def test_retrieval_without_scored_support_says_so():
     outcome = retrieval.evaluate(rows([0, 0, 2], [0.1, 0.2, np.nan], pool=[0, 0, 0]), POINT, {})
     assert outcome.estimates["ndcg@5"].value is None
     assert outcome.estimates["ndcg@5"].note == "no pool with a scored supporting candidate"
 
 
-def test_retrieval_refuses_a_pool_in_two_groups() -> None:
+def test_retrieval_refuses_a_pool_in_two_groups():
     given = dataclasses.replace(rows([2, 0], [0.1, 0.2], pool=[3, 3]), group=np.array([0, 1]))
     with pytest.raises(ValueError, match="pool 3 has rows in two"):
         retrieval.evaluate(given, POINT, {})
 
 
-def test_a_resampled_mean_is_the_mean_over_the_drawn_pools() -> None:
+def test_a_resampled_mean_is_the_mean_over_the_drawn_pools():
     # Two groups of one pool each, values 1 and .63093: a resample holds both, or one of them twice.
     given = rows([2, 0, 0, 2], [0.9, 0.1, 0.9, 0.1], pool=[0, 0, 1, 1])
     draws = bootstrap(2, 50, 0)
@@ -253,7 +243,7 @@ def test_a_resampled_mean_is_the_mean_over_the_drawn_pools() -> None:
     assert found == pytest.approx((weights.T @ [1, 1 / np.log2(3)]) / 2, abs=1e-12)
 
 
-def test_pools_that_no_metric_can_get_wrong_are_said() -> None:
+def test_pools_that_no_metric_can_get_wrong_are_said():
     # Pool 0: one candidate. Pool 1: two of one level. Pool 2: full and none, ranked wrongly: gain 2 at rank 2.
     given = rows([1, 2, 2, 2, 0], [0.1, 0.2, 0.3, 0.4, 0.5], pool=[0, 1, 1, 2, 2])
     outcome = retrieval.evaluate(given, POINT, {})

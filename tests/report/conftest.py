@@ -1,7 +1,5 @@
 """A hand-made result with everything that a table must cope with."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -19,7 +17,7 @@ SIGNATURE_B = "data:x_y%[wice]@1f3a|unit:chunk|metric:judge[bold]_3@none|proto:r
 
 
 @pytest.fixture(scope="session")
-def result() -> Result:
+def result():
     """Two metrics, three controls; the discrete judge leads in NDCG@5 only if its ties fall well."""
     return Result(
         protocol="retrieval",
@@ -49,14 +47,14 @@ def result() -> Result:
 
 
 @pytest.fixture(scope="session")
-def same_rows(result: Result) -> Result:
+def same_rows(result):
     """The same with two metrics that scored the same rows, and are ranked."""
     minilm, judge, *controls = result.rows
     counts = {name: getattr(judge, name) for name in ("scored", "unscored", "excluded", "statuses")}
     return result.model_copy(update={"rows": [minilm.model_copy(update=counts), judge, *controls]})
 
 
-def _minilm() -> Row:
+def _minilm():
     return Row(
         metric="minilm-bertscore",
         kind="metric",
@@ -74,7 +72,7 @@ def _minilm() -> Row:
     )
 
 
-def _judge() -> Row:
+def _judge():
     return Row(
         metric=NASTY,
         kind="metric",
@@ -97,7 +95,7 @@ def _judge() -> Row:
     )
 
 
-def _control(name: str, **values: Estimate) -> Row:
+def _control(name, **values):
     row = {"metric": name, "kind": "control", "values": values, "signature": f"control:{name}"}
     return Row.model_validate({**row, "total": 3849, "scored": 3849, "unscored": 0})
 
@@ -120,7 +118,7 @@ CONTROLS = [
 
 
 @pytest.fixture(scope="session")
-def full(result: Result) -> Result:
+def full(result):
     """The same with all that schema 2 adds: ceilings, published values, letters, one compared pair a measure."""
     minilm, judge, *controls = result.rows
     tests = Significance(permutations=1000, seed=7, alpha=0.05, comparisons=_pairs(minilm, judge))
@@ -135,12 +133,12 @@ def full(result: Result) -> Result:
     )
 
 
-def _with(row: Row, **of_pearson: float) -> Row:
+def _with(row, **of_pearson):
     pearson = replace(row.values["pearson"], **of_pearson)
     return row.model_copy(update={"values": {**row.values, "pearson": pearson}})
 
 
-def _pairs(one: Row, other: Row) -> list[Comparison]:
+def _pairs(one, other):
     names = {"one": one.metric, "other": other.metric, "rows": 3797}
     # 0.7125 - 0.7398 = -0.0273.
     close = dict.fromkeys(("p", "holm"), 0.0504)

@@ -111,25 +111,18 @@ def test_the_page_is_made_of_the_kept_tables_and_holds_their_numbers(opened):
     )
     assert len(lines) == len(kept.cells)
     by_name = {(row["measure"], row["title"], row["metric"]): row for row in kept.cells}
-    words = {
-        "ps_ns": "without any",
-        "fs_ps": "full from",
-        "fs_ns": "unsupported",
-        "ndcg@5": "Rank",
-        "kendall": "Follow",
-    }
+    words = {"ps_ns": "without any", "fs_ps": "full from", "fs_ns": "unsupported", "ndcg@5": "Rank"}
+    words["kendall"] = "Follow"
     for title, metric, data, *texts in lines:
         (measure,) = [key for key, word in words.items() if word in title]
         row = by_name[measure, data, metric]
         number = number_of(row)
         value, interval, n, groups, effective, common, there, rank, above = texts
         assert float(value) == number("value")
-        assert [float(end) for end in interval.split(" to ") if end] == [
-            number(end) for end in ("low", "high") if row[end]
-        ]
-        assert [n, groups, common] == [
-            row[field] and f"{int(row[field]):,}" for field in ("n", "groups", "common_rows")
-        ]
+        ends = [number(end) for end in ("low", "high") if row[end]]
+        assert [float(end) for end in interval.split(" to ") if end] == ends
+        counts = [row[field] and f"{int(row[field]):,}" for field in ("n", "groups", "common_rows")]
+        assert [n, groups, common] == counts
         assert effective == (row["effective"] and f"{float(row['effective']):.0f}")
         assert not there or float(there) == number("common_value")
         assert rank.split(" to ")[0] == row["rank_low"]
@@ -195,10 +188,7 @@ def test_a_question_and_a_budget_are_chosen_and_headings_sort(opened, pages):
     cells = [
         *(cell("north", "a", 0.9, needs="api"), cell("north", "b", 0.7), cell("north", "c", 0.8)),
         *(cell("south", "b", 0.75), cell("south", "c", 0.6)),
-        *(
-            cell("east", "b", 0.6, measure="fs_ns", language="de"),
-            cell("east", "c", 0.7, measure="fs_ns", language="de"),
-        ),
+        *(cell("east", name, value, measure="fs_ns", language="de") for name, value in (("b", 0.6), ("c", 0.7))),
     ]
     drawn = opened(pages(cells, [test("north", "a", "b", 0.2, 0.01)]), color_scheme="dark")
     assert drawn.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 23, 26)"

@@ -14,7 +14,7 @@ from metaeval.stats.estimate import Estimate
 PEARSON = Column(key="pearson", label="Pearson r")
 
 
-def _row(value: Estimate, kind: str = "metric") -> Row:
+def _row(value, kind="metric"):
     return Row(metric="m", kind=kind, values={"pearson": value}, total=1, scored=1, unscored=0, signature="s")
 
 
@@ -64,7 +64,7 @@ def test_csv_has_the_raw_numbers(full):
     assert rows[:3] == [("0.8991", "0.5849", "b", "2", "2"), ("0.9617", "", "a", "1", "1"), ("",) * 5]
 
 
-def _rating(levels: dict[str, int]) -> Result:
+def _rating(levels):
     counts = {"statements": 2246, "documents": 0, "citations": 0, "groups": 1}
     data = Data(name="frank", split="all", fingerprint="0" * 64, levels=levels, **counts)
     row = Row(

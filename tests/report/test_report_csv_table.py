@@ -16,11 +16,11 @@ FORMULA = "=+-@＝＋－＠"
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 
 
-def _read(text: str) -> list[dict[str, str]]:
+def _read(text):
     return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 
 
-def _number(text: str) -> float | None:
+def _number(text):
     return float(text) if text else None
 
 

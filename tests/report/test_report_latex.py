@@ -16,7 +16,7 @@ from metaeval.report.table import ColumnGroup
 from metaeval.report.table_files import table_text
 
 
-def _check_balance(text: str) -> None:
+def _check_balance(text):
     code = re.sub(r"%.*", "", re.sub(r"\\[\\&%$#_{}~^]", "", text))  # what is left acts
     depth = 0
     for char in code:

@@ -14,7 +14,7 @@ def document(result):
     return json.loads(result.model_dump_json(by_alias=True))
 
 
-def _error(path, document, read=load_result) -> str:
+def _error(path, document, read=load_result):
     path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
     with pytest.raises(UserError) as caught:
         read(path)

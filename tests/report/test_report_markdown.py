@@ -27,7 +27,7 @@ EXPECTED = r"""**Retrieval of supporting chunks** (x\_y%\[wice\], test, chunk pa
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 
 
-def _table_rows(text: str) -> list[list[str]]:
+def _table_rows(text):
     """The cells of the rendered page's table as a reader sees them."""
     rows = re.findall(r"<tr>(.*?)</tr>", _PARSER.render(text), flags=re.DOTALL)
     cells = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, flags=re.DOTALL) for row in rows]

@@ -6,21 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.report.result import Column, Interval, Result
+from metaeval.report.result import Column, Interval
 from metaeval.report.result_tables import lay_out
-from metaeval.report.table import Cell, Note, Table, format_value, plain, share
+from metaeval.report.table import Cell, format_value, plain, share
 from metaeval.stats.estimate import Estimate
 
 
-def _cells(grid: Table) -> dict[str, tuple[Cell, ...]]:
+def _cells(grid):
     return {line.name: line.cells for line in grid.lines}
 
 
-def _note(notes: tuple[Note, ...], label: str) -> Note:
+def _note(notes, label):
     return next(note for note in notes if note.label == label)
 
 
-def _with_values(result: Result, key: str, values: list[Estimate]) -> Result:
+def _with_values(result, key, values):
     """The result with one column's values replaced, row by row from the top."""
     new = [
         row.model_copy(update={"values": {**row.values, key: value}})

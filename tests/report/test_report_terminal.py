@@ -29,7 +29,7 @@ x_y%[wice], test, chunk pairs
 """
 
 
-def _styled(result) -> str:
+def _styled(result):
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard", _environ={})
     with console.capture() as capture:
         terminal.show_grid(lay_out(result), console)

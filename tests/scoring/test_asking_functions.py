@@ -256,6 +256,10 @@ def test_a_package_that_is_not_installed_is_named_when_the_metric_is_used():
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
+        ({"direction": 0}, "direction is 0"),
+        ({"low": 1, "high": 1}, "low is 1 and high is 1"),
+        ({"identity": " "}, "identity is ' '"),
+        ({"identity": 2}, "identity is 2"),
         ({"identity": {}}, "identity is {}"),
         ({"identity": {"model": object()}}, "identity is {'model': <object"),
         ({"identity": {"temperature": float("nan")}}, "identity is {'temperature': nan}"),

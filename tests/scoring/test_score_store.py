@@ -20,6 +20,13 @@ from metaeval.scoring.score_store import ScoreStore, pair_key, row_checksum
 
 ONE, TWO = {"name": "one", "version": 1}, {"name": "one", "version": 2}
 KEYS = [pair_key("source", f"statement {number}") for number in range(5)]
+ANSWERS = {
+    KEYS[0]: PairScore(0.7574, tokens=7, cut=2),
+    KEYS[1]: PairScore(-1e-300),
+    KEYS[2]: PairScore(None, Status.EMPTY),
+    KEYS[3]: PairScore(0.1 + 0.2),
+    KEYS[4]: PairScore(3.0, tokens=2**40),
+}
 
 
 @pytest.fixture
@@ -29,25 +36,15 @@ def store(tmp_path):
 
 
 def test_answers_come_back_to_the_last_bit(store):
-    answers = {
-        KEYS[0]: PairScore(0.1 + 0.2, tokens=7, cut=2),
-        KEYS[1]: PairScore(-1e-300),
-        KEYS[2]: PairScore(None, Status.EMPTY),
-    }
-    store.put(ONE, answers.items())
-    assert store.find(ONE, KEYS) == answers
+    store.put(ONE, ANSWERS.items())
+    assert store.find(ONE, KEYS) == ANSWERS
 
 
-def test_another_identity_finds_nothing(store):
-    store.put(ONE, [(KEYS[0], PairScore(0.5))])
+def test_another_identity_finds_nothing_and_the_order_of_its_keys_does_not_matter(store):
+    store.put({"a": 1, "b": {"c": 2, "d": 3}}, [(KEYS[0], PairScore(0.5))])
     assert store.find(TWO, KEYS) == {}
     store.put(TWO, [(KEYS[0], PairScore(0.9))])
-    assert store.find(ONE, KEYS)[KEYS[0]].score == 0.5
-
-
-def test_the_order_of_an_identitys_keys_does_not_matter(store):
-    store.put({"a": 1, "b": {"c": 2, "d": 3}}, [(KEYS[0], PairScore(0.5))])
-    assert store.find({"b": {"d": 3, "c": 2}, "a": 1}, KEYS[:1])[KEYS[0]].score == 0.5
+    assert store.find({"b": {"d": 3, "c": 2}, "a": 1}, KEYS) == {KEYS[0]: PairScore(0.5)}
 
 
 def test_a_failed_pair_is_not_kept_so_that_it_is_tried_again(store):
@@ -165,13 +162,6 @@ def change(path, statement, *values):
         plain.execute(statement, values)
 
 
-ANSWERS = {
-    KEYS[0]: PairScore(0.7574, tokens=7, cut=2),
-    KEYS[1]: PairScore(-1e-300),
-    KEYS[2]: PairScore(None, Status.EMPTY),
-    KEYS[3]: PairScore(0.0),
-    KEYS[4]: PairScore(3.0, tokens=2**40),
-}
 FLIPPED = [struct.unpack("<d", (0x3FE83C9EECBFB15B ^ 1 << bit).to_bytes(8, "little"))[0] for bit in range(64)]
 
 
@@ -340,22 +330,17 @@ def test_a_run_that_wrote_nothing_brings_no_deleted_store_back(store):
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(
-        UserError, match=r"Score store .*: (Not a directory|File exists)\. .*make its folder one that can"
-    ):
-        ScoreStore(tmp_path / "file" / "scores.sqlite")
     (tmp_path / "scores.sqlite").mkdir()
-    with pytest.raises(UserError, match=r"unable to open database file\. .*make its folder one that can be written"):
-        ScoreStore(tmp_path / "scores.sqlite")
+    for path in (tmp_path / "file" / "scores.sqlite", tmp_path / "scores.sqlite"):
+        with pytest.raises(UserError, match="make its folder one that can be written"):
+            ScoreStore(path)
 
 
 def test_a_store_that_another_run_holds_is_one_sentence(store, monkeypatch):
     monkeypatch.setattr(sqlite_store, "PATIENCE", 0.05)
     with closing(sqlite3.connect(store.path)) as other, ScoreStore(store.path) as waiting:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(
-            UserError, match=r"database is locked\. Another run holds it: wait for that one, or give another"
-        ):
+        with pytest.raises(UserError, match="locked"):
             waiting.put(ONE, ANSWERS.items())
         other.rollback()
         waiting.put(ONE, ANSWERS.items())

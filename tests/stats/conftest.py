@@ -1,30 +1,23 @@
 """Both ways to the same digits: the loops of a machine without numba, and the compiled ones."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from metaeval.stats import arrays, correlations
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
 
 @pytest.fixture
-def choose_path(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def choose_path(monkeypatch):
     """Force "numpy" or "compiled", however little work there is."""
 
-    def absent() -> None:
+    def absent():
         return None
 
-    absent.cache_info = lambda: SimpleNamespace(currsize=0)  # type: ignore[attr-defined]
+    absent.cache_info = lambda: SimpleNamespace(currsize=0)
 
-    def choose(path: str) -> None:
+    def choose(path):
         monkeypatch.undo()
         correlations._KEPT.clear()  # what the other path counted
         if path == "numpy":
@@ -39,16 +32,16 @@ def choose_path(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
 
 @pytest.fixture(params=["numpy", "compiled"])
-def both_paths(request: pytest.FixtureRequest, choose_path: Callable[[str], None]) -> None:
+def both_paths(request, choose_path):
     """Run the test on either path."""
     choose_path(request.param)
 
 
 @pytest.fixture(scope="session")
-def pairs_of() -> Callable[..., dict[str, float]]:
+def pairs_of():
     """AUC, concordance and Kendall's tau-b by a look at every pair of rows, of groups (n,) of whole weights (G,)."""
 
-    def values(score: Floats, gold: Floats, group: Ints, weights: Ints) -> dict[str, float]:
+    def values(score, gold, group, weights):
         # Rows of two groups make w v pairs, rows of one group w: copies of a group are not compared with each other.
         w = weights.astype(float)[group]
         times = np.where(group[:, None] == group, w[:, None], w[:, None] * w)

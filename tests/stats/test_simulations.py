@@ -5,8 +5,6 @@ one response do. A share of n simulations that hits with chance p has a standard
 points at 95 % and n = 4,000. Seeds are fixed and were not chosen.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from benchmarks.coverage import cell
 from metaeval.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from protocols import classification, correlation
-from protocols.contract import Judgements, Protocol, Resampling
+from protocols.contract import Judgements, Resampling
 
 pytestmark = pytest.mark.slow
 
@@ -35,14 +33,14 @@ CUTS = (0.0, 0.6)
     ],
     ids=str,
 )
-def test_the_default_interval_covers_on_unequal_groups_too(design: tuple[str, int, float, float], least: float) -> None:
+def test_the_default_interval_covers_on_unequal_groups_too(design, least):
     # Five of the cells in docs/explanation/inference.md; of the intervals that are given by default.
     found = cell("auc", *design, SIMULATIONS)
-    held, given = np.sum(found["by_bin"][1:], axis=0)  # type: ignore[index]
+    held, given = np.sum(found["by_bin"][1:], axis=0)
     assert least <= 100 * held / given <= 98.5, found
 
 
-def _metrics(rng: np.random.Generator, better: float = 0.0) -> tuple[Judgements, Judgements]:
+def _metrics(rng, better=0.0):
     """Two metrics of the same latent support, their errors half a group's and half a row's; the one less of it."""
     group = np.repeat(np.arange(100), ROWS)
     shared, own = rng.normal(size=(3, 100))[:, group], rng.normal(size=(3, group.size))
@@ -50,20 +48,18 @@ def _metrics(rng: np.random.Generator, better: float = 0.0) -> tuple[Judgements,
     gold = np.digitize(latent, CUTS).astype(np.float64)
     # Exchangeable under no difference, and on scales of their own: only the ranks can be compared.
     scores = latent + (1 - better) * one, np.exp(latent + other)
-    return tuple(Judgements(gold, score, group, group) for score in scores)  # type: ignore[return-value]
+    return tuple(Judgements(gold, score, group, group) for score in scores)
 
 
-def _p(protocol: Protocol, key: str, pair: tuple[Judgements, Judgements]) -> float:
+def _p(protocol, key, pair):
     resampling = Resampling(n=0)
     tested = {name: (rows, protocol.evaluate(rows, resampling, {})) for name, rows in zip("ab", pair, strict=True)}
     answer = significance(protocol, {}, resampling, ComparisonConfig(), tested, [key])
-    assert answer is not None
     (test,) = answer.comparisons
-    assert test.p is not None
     return test.p
 
 
-def _rejected(key: str, simulations: int, better: float = 0.0, by_row: bool = False) -> float:
+def _rejected(key, simulations, better=0.0, by_row=False):
     """Share of simulations, in per cent, in which the two metrics are called different at .05."""
     protocol = correlation.PROTOCOL if key == "spearman" else classification.PROTOCOL
     rejected = 0
@@ -77,14 +73,14 @@ def _rejected(key: str, simulations: int, better: float = 0.0, by_row: bool = Fa
 
 
 @pytest.mark.parametrize("key", ["spearman", "overall"])
-def test_equally_good_metrics_are_called_different_as_often_as_alpha_says(key: str) -> None:
+def test_equally_good_metrics_are_called_different_as_often_as_alpha_says(key):
     by_group, by_row = _rejected(key, 2000), _rejected(key, 500, by_row=True)
     figures = f"{by_group:.1f} % by groups, {by_row:.1f} % by rows"
     assert 3.5 <= by_group <= 6.5, figures
     assert by_row > by_group + 3, figures
 
 
-def test_a_real_difference_is_mostly_found() -> None:
+def test_a_real_difference_is_mostly_found():
     # The better metric has three fifths of the other's error.
     found = _rejected("spearman", 200, better=0.4)
     assert found > 80, f"{found:.1f} %"

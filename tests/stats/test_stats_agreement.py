@@ -1,7 +1,5 @@
 """The matrix of rank correlations between metrics: against scipy, pair by pair."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr

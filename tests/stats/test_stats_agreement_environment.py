@@ -1,12 +1,9 @@
 """The same digits whatever the number of threads, the hash seed, the order of rows, and with or without numba."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +15,7 @@ from metaeval.stats import arrays
 from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, decision, preference, retrieval, systems
 from protocols.comparison import compared_by
-from protocols.contract import Judgements, Protocol, Resampling
+from protocols.contract import Judgements, Resampling
 
 PROTOCOLS = [
     *(correlation.PROTOCOL, classification.PROTOCOL, retrieval.PROTOCOL, decision.PROTOCOL),
@@ -74,7 +71,7 @@ print("compiled:", arrays._loops() is not None, file=sys.stderr)
 """
 
 
-def digits(numba: str, **environment: str) -> tuple[str, str]:
+def digits(numba, **environment):
     """What a fresh process computes, and whether it ran compiled loops."""
     done = subprocess.run(
         [sys.executable, "-c", DIGITS, numba],
@@ -89,26 +86,26 @@ def digits(numba: str, **environment: str) -> tuple[str, str]:
 
 
 @pytest.fixture(scope="module")
-def usual() -> str:
+def usual():
     found, compiled = digits("with numba", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONHASHSEED="0")
     assert found.count("\n") == 6
     assert compiled == f"compiled: {arrays.find_spec('numba') is not None}"
     return found
 
 
-def test_threads_and_hash_seed_move_no_digit(usual: str) -> None:
+def test_threads_and_hash_seed_move_no_digit(usual):
     found, _ = digits("with numba", OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", PYTHONHASHSEED="12345")
     assert found == usual
 
 
-def test_without_numba_no_digit_differs(usual: str) -> None:
+def test_without_numba_no_digit_differs(usual):
     pytest.importorskip("numba")
     found, compiled = digits("without numba", OMP_NUM_THREADS="2", PYTHONHASHSEED="7")
     assert compiled == "compiled: False"
     assert found == usual
 
 
-def _sample() -> tuple[Judgements, Judgements]:
+def _sample():
     rng = np.random.default_rng(3)
     pool = np.sort(rng.integers(0, 150, 800))
     gold = rng.choice([0.0, 1.0, 2.0], 800)
@@ -117,11 +114,11 @@ def _sample() -> tuple[Judgements, Judgements]:
     return one, other
 
 
-def _of_systems(rows: Judgements) -> Judgements:
+def _of_systems(rows):
     return dataclasses.replace(rows, system=np.arange(rows.gold.size) % 4)
 
 
-def _shuffled(rows: Judgements) -> Judgements:
+def _shuffled(rows):
     order = np.random.default_rng(1).permutation(rows.gold.size)
     columns = {name: getattr(rows, name) for name in ("gold", "score", "group", "pool", "system")}
     return dataclasses.replace(rows, **{name: own[order] for name, own in columns.items() if own is not None})
@@ -131,7 +128,7 @@ ADDED = ("pearson", "sys_pearson", "input_pearson")
 """Add products in the order of the rows, which may move the last bit; they are held to 1e-12 elsewhere."""
 
 
-def _replicates(protocol: Protocol, rows: Judgements, keys: Sequence[str]) -> dict[str, bytes]:
+def _replicates(protocol, rows, keys):
     """The values under 60 resamples of groups, by measure."""
     codes = np.unique(rows.group)
     used = compared_by(protocol, rows, ~np.isnan(rows.score), {})
@@ -142,7 +139,7 @@ def _replicates(protocol: Protocol, rows: Judgements, keys: Sequence[str]) -> di
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
 @pytest.mark.parametrize("path", ["compiled", "numpy"])
-def test_order_of_rows_moves_no_digit(protocol: Protocol, path: str, choose_path: Callable[[str], None]) -> None:
+def test_order_of_rows_moves_no_digit(protocol, path, choose_path):
     choose_path(path)
     found = []
     sample = _sample()

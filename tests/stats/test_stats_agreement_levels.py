@@ -4,15 +4,11 @@ Each on the numpy path and on the compiled one, plain and under weights, which m
 measures of pairs without those of a row and the copy of another.
 """
 
-from __future__ import annotations
-
 import warnings
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 from sklearn.metrics import average_precision_score, roc_auc_score
 
@@ -22,13 +18,8 @@ from metaeval.stats.resampling import Draws, bootstrap, replicate
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Values = Callable[[Floats, Floats, Ints, Draws], Floats]
-Pairs = Callable[[Floats, Floats, Ints, Ints], dict[str, float]]
 
-
-def _won(score: Floats, gold: Floats) -> float:
+def _won(score, gold):
     """Concordance by looking at every pair of rows."""
     higher, lower = np.nonzero(gold[:, None] > gold[None, :])
     if not higher.size:
@@ -36,23 +27,23 @@ def _won(score: Floats, gold: Floats) -> float:
     return float(np.mean((np.sign(score[higher] - score[lower]) + 1) / 2))
 
 
-def _official(function: Callable[[Floats, Floats], object]) -> Callable[[Floats, Floats], float]:
+def _official(function):
     """scipy's coefficient, NaN on constant columns without its warning."""
 
-    def coefficient(score: Floats, gold: Floats) -> float:
+    def coefficient(score, gold):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return float(function(score, gold)[0])  # type: ignore[index]
+            return float(function(score, gold)[0])
 
     return coefficient
 
 
-def _top(gold: Floats) -> NDArray[np.bool_]:
+def _top(gold):
     """The rows of the lowest half, in values, of the gold against the rest."""
     return gold > 0.5
 
 
-MEASURES: dict[str, tuple[Values, Callable[[Floats, Floats], float]]] = {
+MEASURES = {
     "pearson": (lambda s, y, g, d: replicate(pearson(s, y, g, d.n_groups), d), _official(scipy_stats.pearsonr)),
     "spearman": (
         lambda s, y, g, d: replicate(rank_correlations(s, y, g, d.n_groups), d)[0],
@@ -77,7 +68,7 @@ many_levels = pytest.mark.parametrize("levels", [2, 3, 8, 9, 15, 100, 1000])
 scores = pytest.mark.parametrize("decimals", [0, 1, 12], ids=["heavy ties", "ties", "no ties"])
 
 
-def _sample(levels: int, decimals: int, n: int = 1500) -> tuple[Floats, Floats, Ints]:
+def _sample(levels, decimals, n=1500):
     """`levels` distinct gold values between 0 and 1, each of them present, with groups of about 10 rows."""
     rng = np.random.default_rng([levels, decimals])
     gold = np.concatenate((np.arange(levels), rng.integers(0, levels, n - levels))) / (levels - 1)
@@ -87,7 +78,7 @@ def _sample(levels: int, decimals: int, n: int = 1500) -> tuple[Floats, Floats, 
 
 
 @cache
-def _by_the_official_function(name: str, levels: int, decimals: int) -> float:
+def _by_the_official_function(name, levels, decimals):
     score, gold, _ = _sample(levels, decimals)
     return MEASURES[name][1](score, gold)
 
@@ -95,7 +86,7 @@ def _by_the_official_function(name: str, levels: int, decimals: int) -> float:
 @every_measure
 @many_levels
 @scores
-def test_agrees_with_the_official_function(name: str, levels: int, decimals: int) -> None:
+def test_agrees_with_the_official_function(name, levels, decimals):
     score, gold, group = _sample(levels, decimals)
     found = MEASURES[name][0](score, gold, group, bootstrap(150, 0, 0))[0]
     assert found == pytest.approx(_by_the_official_function(name, levels, decimals), abs=1e-12)
@@ -104,7 +95,7 @@ def test_agrees_with_the_official_function(name: str, levels: int, decimals: int
 @every_measure
 @pytest.mark.parametrize("levels", [2, 3, 15, 100, 300])
 @scores
-def test_weights_are_repeated_rows(name: str, levels: int, decimals: int, pairs_of: Pairs) -> None:
+def test_weights_are_repeated_rows(name, levels, decimals, pairs_of):
     values, _ = MEASURES[name]
     score, gold, group = _sample(levels, decimals, n=400)
     draws = bootstrap(40, 5, seed=2)
@@ -113,7 +104,7 @@ def test_weights_are_repeated_rows(name: str, levels: int, decimals: int, pairs_
         assert value == pytest.approx(_repeated(name, score, gold, group, weights, pairs_of), abs=1e-12)
 
 
-def _repeated(name: str, score: Floats, gold: Floats, group: Ints, weights: Ints, pairs_of: Pairs) -> float:
+def _repeated(name, score, gold, group, weights, pairs_of):
     """The measure of repeated rows, or of every pair of rows of two groups and of one."""
     if name in ("auc", "concordance", "kendall"):
         return pairs_of(score, _top(gold).astype(float) if name == "auc" else gold, group, weights)[name]
@@ -123,7 +114,7 @@ def _repeated(name: str, score: Floats, gold: Floats, group: Ints, weights: Ints
 
 @every_measure
 @pytest.mark.parametrize("n_groups", [1, 2, 150])
-def test_the_number_of_groups_changes_no_value_of_the_whole_sample(name: str, n_groups: int) -> None:
+def test_the_number_of_groups_changes_no_value_of_the_whole_sample(name, n_groups):
     values, official = MEASURES[name]
     score, gold, group = _sample(3, 1)
     found = values(score, gold, group % n_groups, bootstrap(n_groups, 0, 0))
@@ -132,7 +123,7 @@ def test_the_number_of_groups_changes_no_value_of_the_whole_sample(name: str, n_
 
 @every_measure
 @pytest.mark.parametrize("levels", [3, 20])
-def test_weights_beyond_a_byte_are_repeated_rows(name: str, levels: int, pairs_of: Pairs) -> None:
+def test_weights_beyond_a_byte_are_repeated_rows(name, levels, pairs_of):
     # 20 groups of 5, one of them drawn 300 times: the counts need two bytes, and their products more than two.
     values, _ = MEASURES[name]
     score, gold, group = _sample(levels, 1, n=100)

@@ -1,15 +1,11 @@
 """Rank measures of pools against scikit-learn (ties expected) and pytrec_eval (no ties), on both paths."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable
 from functools import cache
 
 import numpy as np
 import pytest
 import pytrec_eval
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.metrics import ndcg_score
 
@@ -26,13 +22,11 @@ from metaeval.stats.ties import float32_collapse
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 CUTOFFS = (1, 5, 10, 20)
 
 
-def _pools(seed: int, decimals: int, levels: Iterable[float] = (0, 1, 2)) -> tuple[Floats, Floats, Ints]:
+def _pools(seed, decimals, levels=(0, 1, 2)):
     """60 pools of 1 to 200 rows (a pool above 64 rows takes another sort), rows and codes in no order."""
     rng = np.random.default_rng(seed)
     sizes = np.concatenate(([1, 2, 64, 65, 200], rng.integers(2, 60, 55)))
@@ -43,7 +37,7 @@ def _pools(seed: int, decimals: int, levels: Iterable[float] = (0, 1, 2)) -> tup
 
 
 @cache
-def _by_scikit_learn(decimals: int, levels: Iterable[float], gains: str) -> Floats:
+def _by_scikit_learn(decimals, levels, gains):
     """NDCG at each cutoff of each pool; both paths are held against it."""
     score, gold, pool = _pools(1, decimals, levels)
     gain = gold if gains == "linear" else 2**gold - 1
@@ -62,12 +56,12 @@ def _by_scikit_learn(decimals: int, levels: Iterable[float], gains: str) -> Floa
 @pytest.mark.parametrize("gains", ["linear", "exponential"])
 @pytest.mark.parametrize("levels", [(0, 1, 2), (0, 1), (0, 0.5, 1.5, 7), range(50)], ids=["3", "2", "graded", "50"])
 @pytest.mark.parametrize("decimals", [0, 1, 12], ids=["heavy ties", "ties", "no ties"])
-def test_ndcg_agrees_with_scikit_learn(decimals: int, levels: Iterable[float], gains: str) -> None:
+def test_ndcg_agrees_with_scikit_learn(decimals, levels, gains):
     found = ndcg_at(*_pools(1, decimals, levels), CUTOFFS, gains)
     np.testing.assert_allclose(found, _by_scikit_learn(decimals, levels, gains), rtol=0, atol=1e-12)
 
 
-def test_ndcg_at_is_ndcg_to_the_digit() -> None:
+def test_ndcg_at_is_ndcg_to_the_digit():
     for decimals in (0, 12):
         score, gold, pool = _pools(2, decimals)
         ranked = rank_pools(score, gold, pool)
@@ -75,11 +69,11 @@ def test_ndcg_at_is_ndcg_to_the_digit() -> None:
         assert ndcg_at(score, gold, pool, CUTOFFS).tobytes() == expected.tobytes()
 
 
-def _by_pytrec(score: Floats, gold: Floats, pool: Ints) -> dict[str, dict[str, float]]:
+def _by_pytrec(score, gold, pool):
     """pytrec_eval's measures of each pool; rows are documents 0000, 0001, ..."""
     names = [f"{row:04d}" for row in range(score.size)]
-    judged: dict[str, dict[str, int]] = {}
-    given: dict[str, dict[str, float]] = {}
+    judged = {}
+    given = {}
     for name, code, s, y in zip(names, pool.tolist(), score.tolist(), gold.tolist(), strict=True):
         judged.setdefault(str(code), {})[name] = int(y)
         given.setdefault(str(code), {})[name] = s
@@ -87,7 +81,7 @@ def _by_pytrec(score: Floats, gold: Floats, pool: Ints) -> dict[str, dict[str, f
     return pytrec_eval.RelevanceEvaluator(judged, measures).evaluate(given)
 
 
-def test_all_agree_with_pytrec_eval_on_dense_ranks() -> None:
+def test_all_agree_with_pytrec_eval_on_dense_ranks():
     # Its float32 holds whole numbers exactly up to 2**24; distinct ranks leave it no tie to break by document id.
     score, gold, pool = _pools(3, 12)
     dense = np.argsort(np.argsort(score)).astype(float)
@@ -112,7 +106,7 @@ def test_all_agree_with_pytrec_eval_on_dense_ranks() -> None:
     assert supported > 50
 
 
-def test_probabilities_near_one_lose_their_order_in_float32_and_log_odds_keep_it() -> None:
+def test_probabilities_near_one_lose_their_order_in_float32_and_log_odds_keep_it():
     # Pools of 20: log-odds of 20 and more, levels ordered perfectly by them. Above 1 - 2**-25 every probability is 1 in
     # float32, so what a tool that stores float32 sees are ties, which trec_eval breaks by the document's name, from
     # the last; FULL comes first here, so it is ranked last. In float64 they are distinct to 1 - 2**-53 (log-odds 36).
@@ -123,10 +117,10 @@ def test_probabilities_near_one_lose_their_order_in_float32_and_log_odds_keep_it
     assert float32_collapse(probability) == (200, 200)
     assert float32_collapse(log_odds)[0] == 0
 
-    def mean_by_pytrec(score: Floats) -> float:
+    def mean_by_pytrec(score):
         return float(np.mean([values["ndcg_cut_5"] for values in _by_pytrec(score, gold, pool).values()]))
 
-    def ours(score: Floats) -> float:
+    def ours(score):
         return float(ndcg_at(score, gold, pool, (5,)).mean())
 
     assert ours(probability) == ours(log_odds) == pytest.approx(1, abs=1e-12)

@@ -1,7 +1,5 @@
 """Calibration: fits and measures against scikit-learn, and no row that calibrates itself."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

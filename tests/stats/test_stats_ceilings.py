@@ -1,7 +1,5 @@
 """Ceilings under ties: against all arrangements, against scipy on written-out columns, and the published counts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import warnings

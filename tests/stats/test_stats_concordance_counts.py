@@ -1,27 +1,23 @@
 """What each level outranks: against a look at every pair of repeated rows, and against the few-level counts."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from metaeval.stats.rank_counts import MAX_LEVELS, count_orders, count_wins
 from metaeval.stats.resampling import bootstrap
 
 pytestmark = pytest.mark.usefixtures("both_paths")
 
-Floats = NDArray[np.float64]
 FIELDS = ("rows", "over", "upward", "squares", "cubes")
 
 
-def sample(levels: int, distinct: int, n: int = 250) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def sample(levels, distinct, n=250):
     rng = np.random.default_rng([levels, distinct])
     gold = rng.integers(0, levels, n) / 4 - 1
     return np.round(gold + rng.normal(size=n) * distinct) / distinct, gold, rng.integers(0, 30, n)
 
 
-def counted(score: Floats, gold: Floats, levels: Floats) -> dict[str, list[int]]:
+def counted(score, gold, levels):
     """Every pair of rows, a row with itself too: 2 for above, 1 for level with."""
     points = 1 + np.sign(score[:, None] - score[None, :])
     _, ties = np.unique(score, return_counts=True)
@@ -37,7 +33,7 @@ def counted(score: Floats, gold: Floats, levels: Floats) -> dict[str, list[int]]
 
 @pytest.mark.parametrize("levels", [1, 2, 9, 40, 10**6])
 @pytest.mark.parametrize("distinct", [1, 10**9], ids=["ties", "no ties"])
-def test_counts_are_those_of_repeated_rows(levels: int, distinct: int) -> None:
+def test_counts_are_those_of_repeated_rows(levels, distinct):
     score, gold, group = sample(levels, distinct)
     (tile,) = bootstrap(30, 6, seed=1)
     orders = count_orders(score, gold, group, 30)(tile)
@@ -51,14 +47,14 @@ def test_counts_are_those_of_repeated_rows(levels: int, distinct: int) -> None:
 
 @pytest.mark.parametrize("levels", range(1, MAX_LEVELS + 1))
 @pytest.mark.parametrize("distinct", [1, 10**9], ids=["ties", "no ties"])
-def test_few_levels_give_the_same_counts_either_way(levels: int, distinct: int) -> None:
+def test_few_levels_give_the_same_counts_either_way(levels, distinct):
     columns = *sample(levels, distinct), 30
     (tile,) = bootstrap(30, 50, seed=2)
     one, other = count_orders(*columns)(tile), count_wins(*columns)(tile).orders()
     assert [getattr(one, name).tolist() for name in FIELDS] == [getattr(other, name).tolist() for name in FIELDS]
 
 
-def test_by_hand() -> None:
+def test_by_hand():
     # Scores 3 1 2 2 of levels 0 0 1 2. Over (2 above, 1 tied, itself 1): 3 -> 2*3+1 = 7; 1 -> 1; 2 -> 2+1+1 = 4 each.
     # Upward: the level-1 row against 3 and 1: 0 + 2; the level-2 row against 3, 1 and the tied 2: 0 + 2 + 1. In all 5.
     columns = np.array([3.0, 1, 2, 2]), np.array([0.0, 0, 1, 2]), np.arange(4), 4
@@ -69,7 +65,7 @@ def test_by_hand() -> None:
     assert orders.kendall().tolist() == [0.0]
 
 
-def test_more_rows_than_an_int32_counts() -> None:
+def test_more_rows_than_an_int32_counts():
     # Every group drawn 10**7 times: 250 rows stand for 2.5 * 10**9, of which the lower level has more than the 2**31
     # that the compiled loops' counts of rows can hold. Pairs of two groups count 10**14, those of one group 10**7.
     score, gold, group = sample(40, 1)
@@ -88,7 +84,7 @@ def test_more_rows_than_an_int32_counts() -> None:
         assert orders.copies[0].tolist() == [0, inside * (10**14 - 10**7)]
 
 
-def test_constant_columns_and_no_rows_are_undefined() -> None:
+def test_constant_columns_and_no_rows_are_undefined():
     group = np.arange(4)
     tile = np.ones((4, 1), dtype=np.uint8)
     varied, flat = np.array([0.0, 1, 2, 3]), np.full(4, 0.1)
@@ -101,6 +97,6 @@ def test_constant_columns_and_no_rows_are_undefined() -> None:
     assert np.isnan(nothing.concordance()).all()
 
 
-def test_bad_rows_are_named() -> None:
+def test_bad_rows_are_named():
     with pytest.raises(ValueError, match="gold must be finite, got nan at row 1"):
         count_orders(np.zeros(2), np.array([0.0, np.nan]), np.zeros(2, dtype=int), 1)

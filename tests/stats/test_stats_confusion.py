@@ -1,7 +1,5 @@
 """Measures of three-way decisions from counts: against scikit-learn, and under weights."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

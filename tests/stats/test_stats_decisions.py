@@ -1,7 +1,5 @@
 """Three-way decisions: thresholds against exhaustive search, folds that split no group, nothing chosen on test rows."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Letters of metrics that do not differ, and intervals of ranks, against published displays and hand arithmetic."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtr
@@ -10,7 +8,7 @@ from metaeval.stats.ranking import LETTERS, letters, rank_intervals
 from metaeval.stats.significance import holm
 
 
-def _square(m: int, *pairs: tuple[int, int]) -> np.ndarray:
+def _square(m, *pairs):
     significant = np.zeros((m, m), dtype=bool)
     for i, j in pairs:
         significant[i, j] = significant[j, i] = True
@@ -31,11 +29,11 @@ def _square(m: int, *pairs: tuple[int, int]) -> np.ndarray:
         ([(0, 3), (1, 2)], ["ab", "ac", "bd", "cd"]),
     ],
 )
-def test_displays_by_hand(pairs: list[tuple[int, int]], expected: list[str]) -> None:
+def test_displays_by_hand(pairs, expected):
     assert letters(np.array([0.9, 0.8, 0.7, 0.6]), _square(4, *pairs)) == expected
 
 
-def test_display_of_agricolae_and_stata() -> None:
+def test_display_of_agricolae_and_stata():
     # Tukey's test of the ten cells of Stata's example `yield`: agricolae's HSD.test and Stata's `pwcompare, group`
     # print these groups (Stata with letters from the lowest). The standard error of a mean is 1.116571, and the upper
     # 5 % of the studentised range of ten means with 190 degrees of freedom 4.53, so means differ from 5.06 on.
@@ -45,7 +43,7 @@ def test_display_of_agricolae_and_stata() -> None:
     assert letters(value, differ) == ["a", "ab", "abc", "bcd", "cd", "de", "ef", "ef", "f", "f"]
 
 
-def test_example_of_multcompview() -> None:
+def test_example_of_multcompview():
     # The second example of R's multcompLetters: a differs from b (.01) and c (.02), b from d (.03); a and d do not (1),
     # nor do the pairs that the example leaves out.
     display = letters(np.array([4.0, 3.0, 2.0, 1.0]), _square(4, (0, 1), (0, 2), (1, 3)))
@@ -53,7 +51,7 @@ def test_example_of_multcompview() -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.8])
-def test_a_letter_is_shared_if_and_only_if_two_do_not_differ(share: float) -> None:
+def test_a_letter_is_shared_if_and_only_if_two_do_not_differ(share):
     rng = np.random.default_rng(int(100 * share))
     for _ in range(250):
         m = int(rng.integers(1, 13))
@@ -66,7 +64,7 @@ def test_a_letter_is_shared_if_and_only_if_two_do_not_differ(share: float) -> No
         assert "a" in display[int(np.argmax(value))]
 
 
-def test_display_of_intervals_has_runs_of_letters_and_no_more_than_metrics() -> None:
+def test_display_of_intervals_has_runs_of_letters_and_no_more_than_metrics():
     value = np.arange(20.0)
     differ = np.abs(value[:, None] - value) > 6
     display = letters(value, differ)
@@ -75,7 +73,7 @@ def test_display_of_intervals_has_runs_of_letters_and_no_more_than_metrics() -> 
     assert len(set("".join(display))) == 14  # windows of seven among twenty
 
 
-def test_input_order_does_not_matter_and_undefined_values_have_no_letter() -> None:
+def test_input_order_does_not_matter_and_undefined_values_have_no_letter():
     value = np.array([0.6, np.nan, 0.9, 0.8, 0.7])
     significant = _square(5, (2, 0), (1, 2), (1, 3))
     assert letters(value, significant) == ["b", "", "a", "ab", "ab"]
@@ -83,7 +81,7 @@ def test_input_order_does_not_matter_and_undefined_values_have_no_letter() -> No
     assert letters(value[order], significant[np.ix_(order, order)]) == ["ab", "", "b", "a", "ab"]
 
 
-def test_edges() -> None:
+def test_edges():
     assert letters(np.array([]), _square(0)) == []
     assert letters(np.array([np.nan]), _square(1)) == [""]
     more = len(LETTERS) + 1
@@ -94,7 +92,7 @@ def test_edges() -> None:
         letters(np.array([1.0, 2.0]), np.array([[False, True], [False, False]]))
 
 
-def test_rank_intervals_by_hand() -> None:
+def test_rank_intervals_by_hand():
     # 1 is better than 3 and 4, 2 better than 4; of 3 and 4, and of 1 and 2, nothing is known.
     better = np.zeros((4, 4), dtype=bool)
     better[[0, 0, 1], [2, 3, 3]] = True
@@ -116,14 +114,14 @@ Switzerland 515.315 2.908, Turkey 453.508 2.260, United-Kingdom 501.770 2.564, U
 """Mean of mathematics and its standard error, PISA 2018 (OECD), of the 37 countries of the example of R's csranks."""
 
 
-def _pisa() -> tuple[list[str], np.ndarray]:
+def _pisa():
     """Return the countries and the one-sided p-values (37, 37) that the first of a pair is not better."""
     names, score, error = zip(*(line.split() for line in PISA.replace("\n", " ").split(",")), strict=True)
     value, variance = np.array(score, dtype=float), np.array(error, dtype=float) ** 2
     return list(names), ndtr((value - value[:, None]) / np.sqrt(variance + variance[:, None]))
 
 
-def test_simultaneous_rank_intervals_of_pisa() -> None:
+def test_simultaneous_rank_intervals_of_pisa():
     # csranks takes the studentised maximum from a bootstrap where Holm bounds it. Its article: at 95 % Chile, Mexico
     # and Colombia overlap with nobody else, and Germany and Korea share rank 7.
     names, p = _pisa()
@@ -136,7 +134,7 @@ def test_simultaneous_rank_intervals_of_pisa() -> None:
     assert (rank["Chile"], rank["Mexico"], rank["Colombia"]) == ((35, 36), (35, 36), (37, 37))
 
 
-def test_marginal_rank_interval_of_pisa() -> None:
+def test_marginal_rank_interval_of_pisa():
     # csranks(..., simul=FALSE) for the United Kingdom: 7 to 23 in the article's text, 8 to 23 in the run that it
     # prints, for its quantile is of a bootstrap; Holm's bound is the wider one.
     names, p = _pisa()
@@ -151,7 +149,7 @@ def test_marginal_rank_interval_of_pisa() -> None:
 
 
 @pytest.mark.parametrize(("alpha", "more"), [(0.05, {"Sweden"}), (0.10, set())])
-def test_countries_that_may_be_among_the_best_five(alpha: float, more: set[str]) -> None:
+def test_countries_that_may_be_among_the_best_five(alpha, more):
     # cstaubest(..., tau = 5): one-sided tests of all ordered pairs; the article lists these countries. Holm's bound is
     # wider than its bootstrap, by one country at most.
     names, p = _pisa()

@@ -1,20 +1,16 @@
 """What missing scores could have led to, and scores that float32 cannot tell apart."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.bounds import extreme_ranks, extreme_scores
-from metaeval.stats.pools import Gains, ndcg, ndcg_ranges, rank_pools
+from metaeval.stats.pools import ndcg, ndcg_ranges, rank_pools
 from metaeval.stats.ties import float32_collapse
 
 rows_of_a_pool = st.lists(
@@ -24,7 +20,7 @@ rows_of_a_pool = st.lists(
 
 @settings(max_examples=80, deadline=None)
 @given(rows=rows_of_a_pool, k=st.integers(1, 6), gains=st.sampled_from(["linear", "exponential"]))
-def test_ndcg_ranges_is_what_all_refills_give(rows: list[tuple[float, int]], k: int, gains: Gains) -> None:
+def test_ndcg_ranges_is_what_all_refills_give(rows, k, gains):
     # Around and between the observed scores 0, 1, 2 there is room for three missing rows in any order, tied or not.
     score, gold = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
     pool, missing = np.zeros(score.size, dtype=int), np.flatnonzero(np.isnan(score))
@@ -42,7 +38,7 @@ def test_ndcg_ranges_is_what_all_refills_give(rows: list[tuple[float, int]], k: 
     assert high[0] == pytest.approx(reached.max(), abs=1e-12)
 
 
-def test_ndcg_ranges_of_many_pools_at_once() -> None:
+def test_ndcg_ranges_of_many_pools_at_once():
     rng = np.random.default_rng(0)
     pool = np.repeat(np.arange(30), rng.integers(2, 40, 30))
     gold = rng.choice([0.0, 1, 2], pool.size)
@@ -59,7 +55,7 @@ def test_ndcg_ranges_of_many_pools_at_once() -> None:
 
 
 @pytest.mark.parametrize("official", [roc_auc_score, average_precision_score])
-def test_extreme_ranks_hold_every_refill(official: Callable[[NDArray[np.bool_], NDArray[np.float64]], float]) -> None:
+def test_extreme_ranks_hold_every_refill(official):
     # Two missing rows of either class over all placements around four observed scores, by scikit-learn.
     positive = np.array([True, False, True, False, True, True, False, False])
     score = np.array([0.0, 1, 2, 2, np.nan, np.nan, np.nan, np.nan])
@@ -78,7 +74,7 @@ def test_extreme_ranks_hold_every_refill(official: Callable[[NDArray[np.bool_], 
     assert high == pytest.approx(max(values), abs=1e-12)
 
 
-def test_extreme_scores_by_hand() -> None:
+def test_extreme_scores_by_hand():
     # Mean gold (2 + 0 + 2 + 1 + 1.25) / 5 = 1.25: the third row lies above it, the others do not. Observed are .2 and
     # .9; the gold of the third, fourth and fifth row has the places .8, .3 and .5.
     score, gold = np.array([0.9, 0.2, np.nan, np.nan, np.nan]), np.array([2.0, 0, 2, 1, 1.25])
@@ -89,7 +85,7 @@ def test_extreme_scores_by_hand() -> None:
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
-def test_correlations_of_other_refills_are_within_those_of_extreme_scores(level: int) -> None:
+def test_correlations_of_other_refills_are_within_those_of_extreme_scores(level):
     rng = np.random.default_rng(level)
     gold = rng.integers(0, 3, 150).astype(np.float64)
     score = gold + rng.normal(0, 1, 150)
@@ -104,15 +100,15 @@ def test_correlations_of_other_refills_are_within_those_of_extreme_scores(level:
     assert max(bounds) >= max(other.statistic for other in others)
 
 
-def test_collapse_counts_the_scores_that_coincide() -> None:
+def test_collapse_counts_the_scores_that_coincide():
     # 1 - 1e-9 and 1 - 2e-9 both round to 1 in float32 (spacing 6e-8 below 1) and join 1 itself; 0.5 stands alone.
     assert float32_collapse(np.array([1.0, 1 - 1e-9, 1 - 2e-9, 0.5, 0.5])) == (3, 4)
 
 
 @pytest.mark.parametrize("score", [[], [0.1], [0.5, 0.25, 0.5]])
-def test_no_collapse(score: list[float]) -> None:
+def test_no_collapse(score):
     assert float32_collapse(np.array(score))[0] == 0
 
 
-def test_collapse_beyond_the_range_of_float32() -> None:
+def test_collapse_beyond_the_range_of_float32():
     assert float32_collapse(np.array([1e300, 1e301])) == (2, 2)  # both are infinite in float32

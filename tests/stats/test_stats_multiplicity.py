@@ -1,9 +1,6 @@
 """Adjusted p-values: against statsmodels, and by hand."""
 
-from __future__ import annotations
-
 import gc
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,7 +12,7 @@ from metaeval.stats.significance import holm, holm_against
 
 
 @pytest.fixture(scope="module", autouse=True)
-def uncollected() -> Iterator[None]:
+def uncollected():
     """statsmodels' Holm collects garbage in every call, which takes a second once torch is loaded."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "collect", lambda: 0)

@@ -1,14 +1,9 @@
 """The loops that numba compiles, run by Python: no index leaves its array, which compiled code would not notice."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,33 +12,33 @@ from metaeval.stats import arrays
 from metaeval.stats.pools import ndcg_at
 from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, decision, retrieval
-from protocols.contract import Judgements, Outcome, Protocol, Replicates, Resampling
+from protocols.contract import Judgements, Resampling
 
 PROTOCOLS = [correlation.PROTOCOL, classification.PROTOCOL, retrieval.PROTOCOL, decision.PROTOCOL]
 
 
 @pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def interpreted(monkeypatch):
     """Put the loops as they are written in the place of the compiled ones."""
     source = arrays.__file__.replace("arrays.py", "numba_loops.py")
-    uncompiled: Any = SimpleNamespace(njit=lambda **_: lambda function: function)
+    uncompiled = SimpleNamespace(njit=lambda **_: lambda function: function)
 
-    def choose() -> None:
-        loops: Any = ModuleType("interpreted_loops")
+    def choose():
+        loops = ModuleType("interpreted_loops")
         with monkeypatch.context() as patch, open(source, encoding="utf-8") as text:
             patch.setitem(sys.modules, "numba", uncompiled)
             exec(compile(text.read(), source, "exec"), loops.__dict__)
 
-        def given() -> Any:
+        def given():
             return loops
 
-        given.cache_info = lambda: SimpleNamespace(currsize=1)  # type: ignore[attr-defined]
+        given.cache_info = lambda: SimpleNamespace(currsize=1)
         monkeypatch.setattr(arrays, "_loops", given)
 
     return choose
 
 
-def judgements(levels: int = 3) -> Judgements:
+def judgements(levels=3):
     """Tied and continuous scores in pools of 1 to 100 rows, of which the largest are sorted by merging."""
     rng = np.random.default_rng(5)
     pool = np.repeat(np.arange(9), (1, 2, 3, 100, 7, 1, 66, 12, 30))
@@ -54,12 +49,10 @@ def judgements(levels: int = 3) -> Judgements:
 
 # Gold of many levels is a rating, which the first alone reads: its ranks are counted by another loop.
 @pytest.mark.parametrize(("protocol", "levels"), [*((protocol, 3) for protocol in PROTOCOLS), (PROTOCOLS[0], 40)])
-def test_the_loops_stay_inside_their_arrays_and_give_the_same_digits(
-    protocol: Protocol, levels: int, choose_path: Callable[[str], None], interpreted: Callable[[], None]
-) -> None:
+def test_the_loops_stay_inside_their_arrays_and_give_the_same_digits(protocol, levels, choose_path, interpreted):
     rows, keys = judgements(levels), protocol.shown(judgements(levels), {})
 
-    def run() -> tuple[Outcome, Replicates]:
+    def run():
         outcome = protocol.evaluate(rows, Resampling(n=6, fewest=2), {})
         codes, group = np.unique(rows.group, return_inverse=True)
         judged = protocol.judge(rows, {}) if protocol.judge else rows
@@ -75,9 +68,7 @@ def test_the_loops_stay_inside_their_arrays_and_give_the_same_digits(
         np.testing.assert_array_equal(of_loops[key], values, err_msg=key)
 
 
-def test_ndcg_of_each_pool_stays_inside_its_arrays(
-    choose_path: Callable[[str], None], interpreted: Callable[[], None]
-) -> None:
+def test_ndcg_of_each_pool_stays_inside_its_arrays(choose_path, interpreted):
     rows = judgements()
     choose_path("numpy")
     expected = ndcg_at(rows.score, rows.gold, rows.pool, (1, 5, 70))
@@ -127,7 +118,7 @@ print(*(total(np.arange(5, dtype=kind)) for kind in kinds), sum(total.stats.cach
 """
 
 
-def test_processes_that_compile_at_once_leave_each_type_its_own_code(tmp_path: Path) -> None:
+def test_processes_that_compile_at_once_leave_each_type_its_own_code(tmp_path):
     pytest.importorskip("numba")
     (tmp_path / "sums.py").write_text(SUMS)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}

@@ -1,7 +1,5 @@
 """Correlation inside strata: against regression on dummies, FRANK's published rows, and repeated rows."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

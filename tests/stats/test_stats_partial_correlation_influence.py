@@ -1,7 +1,5 @@
 """Contributions of rows to partial correlations of ranks: against derivatives, the jackknife, and spread of samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The power planner: against statsmodels, and its own inverse."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from statsmodels.stats.power import normal_power

@@ -1,20 +1,14 @@
 """NDCG, MRR, MAP, P@1 and recall@k: exact expectations under ties, against enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from metaeval.stats.pools import (
-    RankedPools,
-    Ties,
     average_precision_of_pools,
     ndcg,
     precision_at_1,
@@ -23,31 +17,29 @@ from metaeval.stats.pools import (
     reciprocal_rank,
 )
 
-Floats = NDArray[np.float64]
-
 
 # The textbook definitions on one strict order of levels, independent of the code under test.
-def _ndcg(order: Sequence[float], k: int, gain: Callable[[float], float] = float) -> float:
-    def dcg(levels: Sequence[float]) -> float:
+def _ndcg(order, k, gain=float):
+    def dcg(levels):
         return sum(gain(level) / math.log2(i + 2) for i, level in enumerate(levels[:k]))
 
     return dcg(order) / dcg(sorted(order, reverse=True))
 
 
-def _reciprocal_rank(order: Sequence[float]) -> float:
+def _reciprocal_rank(order):
     return 1 / (1 + next(i for i, level in enumerate(order) if level >= 1))
 
 
-def _average_precision(order: Sequence[float]) -> float:
+def _average_precision(order):
     hits = [i for i, level in enumerate(order) if level >= 1]
     return sum((n + 1) / (i + 1) for n, i in enumerate(hits)) / len(hits)
 
 
-def _recall(order: Sequence[float], k: int) -> float:
+def _recall(order, k):
     return sum(level >= 1 for level in order[:k]) / sum(level >= 1 for level in order)
 
 
-MEASURES: dict[str, tuple[Callable[[RankedPools], Floats], Callable[[Sequence[float]], float]]] = {
+MEASURES = {
     "ndcg@1": (lambda ranked: ndcg(ranked, 1), lambda order: _ndcg(order, 1)),
     "ndcg@3": (lambda ranked: ndcg(ranked, 3), lambda order: _ndcg(order, 3)),
     "ndcg@20": (lambda ranked: ndcg(ranked, 20), lambda order: _ndcg(order, 20)),
@@ -66,7 +58,7 @@ pools_of_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_si
 )
 
 
-def _orders(score: Floats, gold: Floats) -> Iterator[list[float]]:
+def _orders(score, gold):
     """The levels in every order that the scores allow, each as often as permutations of tied rows make it."""
     tied = [gold[score == value].tolist() for value in np.unique(score)[::-1]]
     for orders in itertools.product(*map(itertools.permutations, tied)):
@@ -76,17 +68,17 @@ def _orders(score: Floats, gold: Floats) -> Iterator[list[float]]:
 @every_measure
 @settings(max_examples=60, deadline=None)
 @given(rows=pools_of_rows)
-def test_ties_against_enumeration(name: str, rows: list[tuple[int, int]]) -> None:
+def test_ties_against_enumeration(name, rows):
     measure, textbook = MEASURES[name]
     score, gold = np.array(rows, dtype=float).T
     values = [textbook(order) for order in _orders(score, gold)]
-    policies: dict[Ties, float] = {"expected": float(np.mean(values)), "worst": min(values), "best": max(values)}
+    policies = {"expected": float(np.mean(values)), "worst": min(values), "best": max(values)}
     for ties, expected in policies.items():
         ranked = rank_pools(score, gold, np.zeros(score.size, dtype=int), ties)
         assert measure(ranked)[0] == pytest.approx(expected, abs=1e-12), ties
 
 
-def _pools(seed: int, distinct: int) -> tuple[Floats, Floats, NDArray[np.int64]]:
+def _pools(seed, distinct):
     rng = np.random.default_rng(seed)
     pool = np.repeat(np.arange(40) * 3, rng.integers(2, 60, 40))
     gold = rng.choice([0.0, 1, 2], pool.size, p=[0.7, 0.1, 0.2])
@@ -94,7 +86,7 @@ def _pools(seed: int, distinct: int) -> tuple[Floats, Floats, NDArray[np.int64]]
 
 
 @every_measure
-def test_oracle_is_perfect_and_monotone_transforms_change_nothing(name: str) -> None:
+def test_oracle_is_perfect_and_monotone_transforms_change_nothing(name):
     measure, _ = MEASURES[name]
     score, gold, pool = _pools(2, 2)
     perfect = measure(rank_pools(gold, gold, pool))
@@ -105,14 +97,14 @@ def test_oracle_is_perfect_and_monotone_transforms_change_nothing(name: str) -> 
 
 
 @every_measure
-def test_pool_without_support_is_undefined(name: str) -> None:
+def test_pool_without_support_is_undefined(name):
     measure, _ = MEASURES[name]
     values = measure(rank_pools(np.arange(4.0), np.array([0.0, 0, 0, 1]), np.array([5, 5, 9, 9])))
     assert np.isnan(values).tolist() == [True, False]
     assert measure(rank_pools(np.array([]), np.array([]), np.array([], dtype=int))).size == 0
 
 
-def test_large_tied_pools() -> None:
+def test_large_tied_pools():
     # With r = 2 of t tied rows relevant, the first is on rank j with chance (t - j) / (t (t - 1) / 2), so the
     # expectation is 2 / (t (t - 1)) * (t H - t) = 2 (H - 1) / (t - 1), where H = sum of 1/j for j = 1 .. t and the
     # j = t term is 0.
@@ -124,7 +116,7 @@ def test_large_tied_pools() -> None:
     assert average_precision_of_pools(everything) == pytest.approx(1)  # products of its ranks are beyond 32 bits
 
 
-def test_bad_input_is_named() -> None:
+def test_bad_input_is_named():
     pool = np.zeros(2, dtype=int)
     with pytest.raises(ValueError, match="score must be finite, got nan at row 1"):
         rank_pools(np.array([0.0, np.nan]), np.zeros(2), pool)

@@ -2,20 +2,16 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loading import check_options, load_dataset
-from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 
 
 @pytest.fixture
-def real_folder() -> Path:
+def real_folder():
     """The real published files, or skip."""
     folder = Path(__file__).parents[3].parent / "shared" / "data"
     if not folder.is_dir():
@@ -24,20 +20,20 @@ def real_folder() -> Path:
 
 
 @pytest.fixture
-def real(real_folder: Path) -> Callable[..., Corpus]:
+def real(real_folder):
     """Load a split of the real published files."""
 
-    def load(dataset: Dataset, split: str | None = None, **options: str) -> Corpus:
+    def load(dataset, split=None, **options):
         return load_dataset(dataset, split, real_folder, options)
 
     return load
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Callable[..., Corpus]:
+def made(tmp_path):
     """Load rows made in a test as if they were the one file of a split."""
 
-    def load(dataset: Dataset, rows: Sequence[Any], split: str = "", **options: str) -> Corpus:
+    def load(dataset, rows, split="", **options):
         path = tmp_path / "made.jsonl"
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         chosen, values = split or dataset.default_split, check_options(dataset, options)
@@ -48,10 +44,10 @@ def made(tmp_path: Path) -> Callable[..., Corpus]:
 
 
 @pytest.fixture
-def refuses_each_field(made: Callable[..., Corpus]) -> Callable[..., None]:
+def refuses_each_field(made):
     """Take each field out of a good row, and put a value of no known kind in its place: both must be told."""
 
-    def check(dataset: Dataset, row: dict[str, Any], fields: Sequence[str], split: str = "") -> None:
+    def check(dataset, row, fields, split=""):
         for name in fields:
             without = {key: value for key, value in row.items() if key != name}
             for broken, says in ((without, "is missing"), ({**row, name: 3.5}, "is 3.5; allowed: ")):

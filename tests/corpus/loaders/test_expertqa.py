@@ -1,18 +1,14 @@
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from metaeval.corpus.loaders.expertqa import DATASET, EvidencePassage
-from metaeval.corpus.model import Corpus
+from metaeval.corpus.loaders.expertqa import DATASET
 from metaeval.errors import UserError
 
 
-def claim(text: str, support: str | None, *evidence: str) -> dict[str, Any]:
+def claim(text, support, *evidence):
     return {"claim_string": text, "evidence": list(evidence), "support": support}
 
 
-def answer(*claims: dict[str, Any], system: str = "gpt4", question: str = "Why?") -> dict[str, Any]:
+def answer(*claims, system="gpt4", question="Why?"):
     return {
         "question": question,
         "answers": {system: {"answer_string": "Because.", "claims": list(claims)}},
@@ -25,12 +21,7 @@ PAGE = "[1] https://a.org/\n\nA passage.\n\nIts second part."
 OTHER = "[3] https://c.org/\n\nAnother."
 
 
-def test_passage_and_url_are_parted_at_the_first_blank_line() -> None:
-    assert EvidencePassage.parse(PAGE) == ("https://a.org/", "A passage.\n\nIts second part.")
-    assert EvidencePassage.parse(URL) == ("https://b.org/x", "")
-
-
-def test_a_claim_cites_its_evidence_as_one_document(made: Callable[..., Corpus]) -> None:
+def test_a_claim_cites_its_evidence_as_one_document(made):
     corpus = made(DATASET, [answer(claim("It is **so** [1][3].", "Partial", PAGE, OTHER, PAGE))])
     (citation,) = corpus.citations
     statement, document = corpus.statements[citation.statement_id], corpus.documents[citation.document_id]
@@ -41,14 +32,14 @@ def test_a_claim_cites_its_evidence_as_one_document(made: Callable[..., Corpus])
     assert not corpus.dropped
 
 
-def test_each_passage_may_take_the_claims_label(made: Callable[..., Corpus]) -> None:
+def test_each_passage_may_take_the_claims_label(made):
     corpus = made(DATASET, [answer(claim("So [1].", "Complete", PAGE, OTHER, PAGE))], unit="passage")
     assert [citation.id.rpartition(":")[2] for citation in corpus.citations] == ["1", "2"]
     assert corpus.level_counts()["full"] == 2
     assert corpus.dropped == {"evidence listed twice for one claim": 1}
 
 
-def test_what_is_left_out_is_counted(made: Callable[..., Corpus]) -> None:
+def test_what_is_left_out_is_counted(made):
     rows = [
         answer(
             claim("a", "Missing"),
@@ -75,20 +66,15 @@ def test_what_is_left_out_is_counted(made: Callable[..., Corpus]) -> None:
     assert (document.text, document.url) == ("", "https://b.org/x")
 
 
-def test_the_group_is_the_answer(made: Callable[..., Corpus]) -> None:
-    corpus = made(
-        DATASET,
-        [
-            answer(claim("a", "Complete", PAGE), claim("b", "Complete", PAGE)),
-            answer(claim("a", "Complete", PAGE), system="bing_chat"),
-            answer(claim("a", "Complete", PAGE), question="How?"),
-        ],
-    )
+def test_the_group_is_the_answer(made):
+    first, second = (claim(name, "Complete", PAGE) for name in "ab")
+    rows = [answer(first, second), answer(first, system="bing_chat"), answer(first, question="How?")]
+    corpus = made(DATASET, rows)
     assert [len({s.group for s in corpus.statements.values()}), len(corpus.statements)] == [3, 4]
     assert len(corpus.documents) == 1
 
 
-def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Callable[..., Corpus]) -> None:
+def test_faulty_rows_are_told(refuses_each_field, made):
     refuses_each_field(DATASET, answer(claim("a", "Complete", PAGE)), ["question", "answers", "metadata"])
     with pytest.raises(UserError, match=r'claims\[0\]: field \'support\' is "Full"; allowed: "Complete", "Partial"'):
         made(DATASET, [answer(claim("a", "Full", PAGE))])
@@ -105,11 +91,11 @@ def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Cal
         ({"unit": "passage"}, {"full": 1340, "partial": 122, "none": 376}),
     ],
 )
-def test_real_counts(real: Callable[..., Corpus], options: dict[str, str], levels: dict[str, int]) -> None:
+def test_real_counts(real, options, levels):
     assert real(DATASET, **options).level_counts() == levels
 
 
-def test_real_answers(real: Callable[..., Corpus]) -> None:
+def test_real_answers(real):
     # The list of development data, row expertqa: 885 rows, 479 unique answers, 6 systems.
     corpus = real(DATASET, without_text="keep")
     assert corpus.dropped["answers that another file of the split has too"] == 885 - 479
@@ -120,6 +106,6 @@ def test_real_answers(real: Callable[..., Corpus]) -> None:
     assert corpus.dropped["claims with evidence and no support judgement (empty)"] == 3
 
 
-def test_real_splits_hold_no_duplicate(real: Callable[..., Corpus]) -> None:
+def test_real_splits_hold_no_duplicate(real):
     for split in ("rand_val", "rand_test", "domain_val", "domain_test"):
         assert "answers that another file of the split has too" not in real(DATASET, split).dropped

@@ -1,14 +1,12 @@
 from collections import Counter, defaultdict
-from collections.abc import Callable
 
 import pytest
 
 from metaeval.corpus.loaders.factcheck_gpt import DATASET
-from metaeval.corpus.model import Corpus, SupportLevel
 from metaeval.errors import UserError
 
 
-def row(claim: str, evidence: str, stance: str) -> dict[str, str]:
+def row(claim, evidence, stance):
     return {"claim": claim, "evidence": evidence, "stance": stance}
 
 
@@ -21,7 +19,7 @@ ROWS = [
 ]
 
 
-def test_claims_and_passages_are_shared_and_judgements_numbered(made: Callable[..., Corpus]) -> None:
+def test_claims_and_passages_are_shared_and_judgements_numbered(made):
     corpus = made(DATASET, ROWS)
     assert [(c.id, c.level.label) for c in corpus.citations] == [
         ("claim-001:1", "full"),
@@ -34,20 +32,20 @@ def test_claims_and_passages_are_shared_and_judgements_numbered(made: Callable[.
     assert corpus.statements["claim-001"].group == "claim-001"
 
 
-def test_refuting_passages_may_be_left_out(made: Callable[..., Corpus]) -> None:
+def test_refuting_passages_may_be_left_out(made):
     corpus = made(DATASET, ROWS, refute="drop")
     # The other judgements keep the ids that they have without the option.
     assert [c.id for c in corpus.citations] == ["claim-001:1", "claim-001:2", "claim-001:4", "claim-002:1"]
     assert corpus.dropped == {"passage refutes the claim (refute=drop)": 1}
 
 
-def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Callable[..., Corpus]) -> None:
+def test_faulty_rows_are_told(refuses_each_field, made):
     refuses_each_field(DATASET, ROWS[0], ["claim", "evidence", "stance"])
     with pytest.raises(UserError, match='"support"; allowed: "completely-support", "partially-support", "irrelevant"'):
         made(DATASET, [row("A.", "p", "support")])
 
 
-def test_real_counts(real: Callable[..., Corpus]) -> None:
+def test_real_counts(real):
     # The list of development data, row factcheck_gpt.
     corpus = real(DATASET)
     assert len(corpus.statements) == 661
@@ -58,9 +56,9 @@ def test_real_counts(real: Callable[..., Corpus]) -> None:
     assert real(DATASET, refute="drop").level_counts()["none"] == 2057
 
 
-def test_real_claims_with_several_levels(real: Callable[..., Corpus]) -> None:
+def test_real_claims_with_several_levels(real):
     # The same row: 378 claims have at least two of the three levels.
-    levels: dict[str, set[SupportLevel]] = defaultdict(set)
+    levels = defaultdict(set)
     for citation in real(DATASET).citations:
         levels[citation.statement_id].add(citation.level)
     assert sum(len(found) > 1 for found in levels.values()) == 378

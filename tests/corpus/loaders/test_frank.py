@@ -1,7 +1,6 @@
 import json
 import re
 from collections import Counter
-from typing import Any
 
 import pytest
 
@@ -9,7 +8,7 @@ from metaeval.corpus.loaders.frank import DATASET, HUMAN, METRICS, SCORES
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.errors import UserError
 
-HUMANS: list[dict[str, Any]] = [
+HUMANS = [
     {"hash": "a", "model_name": "bart", "dataset": "cnndm", "Factuality": 1.0, "split": "test"},
     {"hash": "a", "model_name": "pgn", "dataset": "cnndm", "Factuality": 0.5, "split": "test"},
     {"hash": "7", "model_name": "PtGen", "dataset": "bbc", "Factuality": 0.0, "split": "valid"},

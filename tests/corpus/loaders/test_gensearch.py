@@ -1,15 +1,13 @@
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from metaeval.corpus.data_rows import strip_marks
 from metaeval.corpus.loaders.gensearch import DATASET, VERDICTS
-from metaeval.corpus.model import Corpus, Evidence
+from metaeval.corpus.model import Evidence
 from metaeval.errors import UserError
 
-JUDGEMENT: dict[str, Any] = {
+JUDGEMENT = {
     "query": "Why do rivers rise?",
     "response": "Rain.[1] Snow.[2]",
     "statement": "Rain.[1]",
@@ -24,7 +22,7 @@ JUDGEMENT: dict[str, Any] = {
 FIRST, SECOND = "Rain[1] falls[2].", "Snow[1]."
 
 
-def response(verdicts: dict[str, list[tuple[str, str, str | None]]], **changes: Any) -> dict[str, Any]:
+def response(verdicts, **changes):
     """An AnnotatedQueryResponse: statement -> (mark, verdict, evidence); mark [n] leads to https://n.org."""
     text = " ".join([FIRST, SECOND])
     citations = [
@@ -63,12 +61,12 @@ class TestMarks:
             ("[1]", ""),
         ],
     )
-    def test_marks_go_and_all_else_stays(self, text: str, plain: str) -> None:
+    def test_marks_go_and_all_else_stays(self, text, plain):
         assert strip_marks(text) == plain
 
 
 class TestJudgements:
-    def test_a_row_becomes_a_citation(self, made: Callable[..., Corpus]) -> None:
+    def test_a_row_becomes_a_citation(self, made):
         corpus = made(DATASET, [JUDGEMENT], "dev")
         (citation,) = corpus.citations
         document, statement = corpus.documents[citation.document_id], corpus.statements[citation.statement_id]
@@ -79,7 +77,7 @@ class TestJudgements:
         assert statement.text == "Rain."
         assert corpus.level_counts()["full"] == 1
 
-    def test_statements_and_responses_are_told_apart(self, made: Callable[..., Corpus]) -> None:
+    def test_statements_and_responses_are_told_apart(self, made):
         rows = [
             JUDGEMENT,
             {**JUDGEMENT, "source_raw_text": "Other", "source_supports_statement": "partial_support"},
@@ -92,7 +90,7 @@ class TestJudgements:
         assert len({s.group for s in corpus.statements.values()}) == 2
         assert corpus.level_counts() == {"full": 2, "partial": 1, "none": 1}
 
-    def test_text_falls_back_and_may_be_absent(self, made: Callable[..., Corpus]) -> None:
+    def test_text_falls_back_and_may_be_absent(self, made):
         bare = {**JUDGEMENT, "source_raw_text": None, "source_localized_evidence": None}
         assert next(iter(made(DATASET, [bare], "test").documents.values())).text == "# Page"
         del bare["source_text"]
@@ -100,17 +98,17 @@ class TestJudgements:
         assert next(iter(corpus.documents.values())).text == ""
         assert not corpus.citations[0].evidence
 
-    def test_a_statement_of_marks_alone_is_counted(self, made: Callable[..., Corpus]) -> None:
+    def test_a_statement_of_marks_alone_is_counted(self, made):
         corpus = made(DATASET, [{**JUDGEMENT, "statement": "[1][2]"}], "dev")
         assert corpus.dropped == {"statements of nothing but citation marks": 1}
 
-    def test_faulty_rows_are_told(self, refuses_each_field: Callable[..., None]) -> None:
+    def test_faulty_rows_are_told(self, refuses_each_field):
         fields = ["query", "response", "statement", "source_supports_statement", "source_url"]
         refuses_each_field(DATASET, JUDGEMENT, fields, "dev")
 
 
 class TestResponses:
-    def test_every_verdict_has_the_level_that_the_origin_gives_it(self, made: Callable[..., Corpus]) -> None:
+    def test_every_verdict_has_the_level_that_the_origin_gives_it(self, made):
         row = response({FIRST: [("[1]", verdict, None) for verdict in VERDICTS]})
         assert made(DATASET, [row], "annotations").level_counts() == {"full": 1, "partial": 1, "none": 4}
         dropped = made(DATASET, [row], "annotations", unusable="drop", also_refutes="full")
@@ -119,7 +117,7 @@ class TestResponses:
         # Ids do not move when an option leaves judgements out.
         assert [c.id for c in dropped.citations] == [f"abc-you-1:{place}" for place in (1, 2, 3, 4)]
 
-    def test_marks_lead_to_pages(self, made: Callable[..., Corpus]) -> None:
+    def test_marks_lead_to_pages(self, made):
         complete = "Citation Completely Supports Statement"
         row = response({FIRST: [("[1]", complete, "Said so."), ("[2]", complete, " ")], SECOND: []})
         corpus = made(DATASET, [row], "annotations")
@@ -130,14 +128,14 @@ class TestResponses:
         (statement,) = corpus.statements.values()
         assert (statement.text, statement.group, statement.system) == ("Rain falls.", "abc-you", "you")
 
-    def test_a_mark_used_twice_leads_where_it_stands(self, made: Callable[..., Corpus]) -> None:
+    def test_a_mark_used_twice_leads_where_it_stands(self, made):
         row = response({SECOND: [("[1]", "Citation Partially Supports Statement", None)]})
         place = row["response"].rindex("[1]")
         row["citations"].append({"text": "[1]", "start_index": place, "link_target": "https://later.org"})
         (document,) = made(DATASET, [row], "annotations").documents.values()
         assert document.url == "https://later.org"
 
-    def test_faulty_rows_are_told(self, refuses_each_field: Callable[..., None], made: Callable[..., Corpus]) -> None:
+    def test_faulty_rows_are_told(self, refuses_each_field, made):
         good = response({FIRST: [("[1]", "Citation Inaccessible", None)]})
         refuses_each_field(
             DATASET, good, ["id", "query", "response", "system_name", "citations", "annotation"], "annotations"
@@ -150,7 +148,7 @@ class TestResponses:
 
 class TestReal:
     # Counts of the 114 records: the list of development data, row gensearch.
-    def test_verdicts_and_levels(self, real: Callable[..., Corpus]) -> None:
+    def test_verdicts_and_levels(self, real):
         corpus = real(DATASET, "intrinsic_halls")
         assert len({s.group for s in corpus.statements.values()}) == 114
         verdicts = Counter(citation.meta["verdict"] for citation in corpus.citations)
@@ -158,7 +156,7 @@ class TestReal:
         assert corpus.level_counts() == {"full": 203, "partial": 59, "none": 183}
         assert sum(len(citation.evidence) for citation in corpus.citations) == 259
 
-    def test_options(self, real: Callable[..., Corpus]) -> None:
+    def test_options(self, real):
         full = real(DATASET, "intrinsic_halls", also_refutes="full").level_counts()
         assert full == {"full": 203 + 139, "partial": 59, "none": 44}
         assert len(real(DATASET, "intrinsic_halls", unusable="drop").citations) == 445 - 6

@@ -1,7 +1,5 @@
 """dataset=jsonl: the user's own corpus file."""
 
-from pathlib import Path
-
 import pytest
 
 from metaeval.corpus.corpus_file import write_corpus
@@ -11,14 +9,14 @@ from metaeval.corpus.model import Citation, Corpus, Document, Statement, Support
 from metaeval.errors import UserError
 
 
-def test_the_file_is_read(tmp_path: Path) -> None:
+def test_the_file_is_read(tmp_path):
     citation = Citation("c", "s", "d", SupportLevel.PARTIAL)
     corpus = Corpus("own", {"d": Document("d", "x")}, {"s": Statement("s", "x", "g")}, (citation,))
     write_corpus(corpus, tmp_path / "own.jsonl")
     assert load_dataset(DATASET, data=tmp_path / "own.jsonl") == corpus
 
 
-def test_no_file_and_a_folder_are_told(tmp_path: Path) -> None:
+def test_no_file_and_a_folder_are_told(tmp_path):
     for data in (None, tmp_path):
         with pytest.raises(UserError, match="dataset=jsonl needs data=FILE"):
             load_dataset(DATASET, data=data)

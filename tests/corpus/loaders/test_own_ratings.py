@@ -30,11 +30,8 @@ def write(tmp_path):
 def test_a_line_becomes_a_rating_and_its_scores(write):
     ratings = read_ratings(write(ROWS))
     assert ratings.name == "mine"
-    assert [(row.id, row.gold, row.system) for row in ratings.rows] == [
-        ("r1", 0.5, "bart"),
-        ("2", -3, ""),
-        ("r3", 1, ""),
-    ]
+    rows = [("r1", 0.5, "bart"), ("2", -3, ""), ("r3", 1, "")]
+    assert [(row.id, row.gold, row.system) for row in ratings.rows] == rows
     assert ratings.scores == {"m": {"r1": 1.0, "2": None, "r3": None}, "n": {"r1": None, "2": 0.5, "r3": None}}
 
 
@@ -65,10 +62,8 @@ def test_lines_are_a_table(write, caplog):
         '{"id": "y", "group": "g", "gold": NaN, "scores": {"m": "yes"}}',
     ]
     ratings = read_ratings(write([*ROWS, {"group": "g", "gold": " 2", "system": 3, "fields": {"m": "text"}}, *more]))
-    assert [(row.id, row.group, row.gold, row.system) for row in ratings.rows[3:]] == [
-        ("row 4", "g", 2, "3"),
-        ("x", "x", 2, ""),
-    ]
+    added = [("row 4", "g", 2, "3"), ("x", "x", 2, "")]
+    assert [(row.id, row.group, row.gold, row.system) for row in ratings.rows[3:]] == added
     assert (ratings.rows[3].fields, ratings.rows[4].votes) == ({"m": "text"}, {"ann": 1})
     assert "1 of 6 texts have no rating" in caplog.text
     assert "1 row without an id, called by place: " in caplog.text
@@ -99,16 +94,11 @@ def test_a_missing_number_is_no_text_and_no_level(tmp_path, column, said):
 def test_a_failed_verdict_does_not_take_its_column_away_without_a_word(tmp_path, caplog):
     path = tmp_path / "mine.csv"
     path.write_text("id,group,gold,judge,field\n1,a,1,yes,x\n2,a,0,ERROR,7\n3,b,0,no,y\n")
-    with pytest.raises(
-        UserError, match=r'line 3, column "judge" is "ERROR", in a column of numbers: .*--set skip_bad_cells=true'
-    ):
+    with pytest.raises(UserError, match='line 3, column "judge" is "ERROR"'):
         read_ratings(path)
     with reading_tables(skip_bad_cells=True):
         assert read_ratings(path).scores == {"judge": {"1": 1.0, "2": None, "3": 0.0}}
-    assert (
-        f'cells that are not numbers count as blank: 1 in "judge" ({path} line 3, column "judge", "ERROR").'
-        in caplog.text
-    )
+    assert f'1 in "judge" ({path} line 3, column "judge", "ERROR")' in caplog.text
 
 
 BAD_CELLS = ["0,5", "1e", "#DIV/0!", "43 %", "1.234,5", "٠.٥", "０．５", "1_0", "−0.5"]

@@ -1,13 +1,10 @@
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from metaeval.corpus.loaders.qasem import DATASET, detokenise, support_level
-from metaeval.corpus.model import Corpus, SupportLevel
+from metaeval.corpus.loaders.qasem import DATASET, detokenise
+from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
 
-ROW: dict[str, Any] = {
+ROW = {
     "source_id": "abc-bing_chat",
     "source": ["It", "rained", ".", "\n", "Rivers", "rose", "."],
     "summary": ["It", "rained", "."],
@@ -20,7 +17,7 @@ ROW: dict[str, Any] = {
 CLIFF = {**ROW, "source_id": 118, "summary": [["A", "b", "."], ["C", "!"]], "model": "bart", "dataset": "cliff"}
 
 
-def test_a_row_becomes_a_citation(made: Callable[..., Corpus]) -> None:
+def test_a_row_becomes_a_citation(made):
     corpus = made(DATASET, [ROW])
     (citation,) = corpus.citations
     statement = corpus.statements[citation.statement_id]
@@ -31,16 +28,12 @@ def test_a_row_becomes_a_citation(made: Callable[..., Corpus]) -> None:
     assert dict(citation.meta) == {"questions": 2, "supported": 1, "votes": [[0, 0, 1], [1, 1, 0]]}
 
 
-def test_sources_are_chosen_and_the_rest_is_counted(made: Callable[..., Corpus]) -> None:
+def test_sources_are_chosen_and_the_rest_is_counted(made):
     assert made(DATASET, [ROW, CLIFF]).dropped == {"rows from cliff (source=verifiability)": 1}
     corpus = made(DATASET, [ROW, CLIFF], source="cliff")
     (statement,) = corpus.statements.values()
-    assert (statement.id, statement.text, statement.group, statement.system) == (
-        "cliff-118-bart",
-        "A b. C!",
-        "118",
-        "bart",
-    )
+    found = (statement.id, statement.text, statement.group, statement.system)
+    assert found == ("cliff-118-bart", "A b. C!", "118", "bart")
     assert len(made(DATASET, [ROW, CLIFF], source="all").citations) == 2
 
 
@@ -54,27 +47,16 @@ def test_sources_are_chosen_and_the_rest_is_counted(made: Callable[..., Corpus])
         ([[1, 1, 1], [0, 1, 1]], SupportLevel.NONE),
     ],
 )
-def test_level_by_majority_of_each_question(
-    made: Callable[..., Corpus], votes: list[list[int]], level: SupportLevel
-) -> None:
+def test_level_by_majority_of_each_question(made, votes, level):
     row = {**ROW, "qas": [{"annotations": question} for question in votes]}
     assert made(DATASET, [row]).citations[0].level is level
 
 
-def test_level_of_shares() -> None:
-    assert [support_level(k, 3) for k in range(4)] == [
-        SupportLevel.NONE,
-        SupportLevel.PARTIAL,
-        SupportLevel.PARTIAL,
-        SupportLevel.FULL,
-    ]
-
-
-def test_a_row_without_questions_is_counted(made: Callable[..., Corpus]) -> None:
+def test_a_row_without_questions_is_counted(made):
     assert made(DATASET, [{**ROW, "qas": []}]).dropped == {"rows without a judged question": 1}
 
 
-def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Callable[..., Corpus]) -> None:
+def test_faulty_rows_are_told(refuses_each_field, made):
     fields = ["source_id", "source", "summary", "model", "datasource", "dataset", "qas"]
     refuses_each_field(DATASET, ROW, fields)
     for votes in ([], [2], ["0"]):
@@ -103,15 +85,15 @@ def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Cal
         ("\n \n", ""),
     ],
 )
-def test_tokens_become_running_text(tokens: str, text: str) -> None:
+def test_tokens_become_running_text(tokens, text):
     assert detokenise(tokens.split(" ")) == text
 
 
-def test_white_space_tokens_are_no_words() -> None:
+def test_white_space_tokens_are_no_words():
     assert detokenise(["a", " ", "\xa0", "b", "\n\n", "c"]) == "a b\nc"
 
 
-def test_real_counts(real: Callable[..., Corpus]) -> None:
+def test_real_counts(real):
     # The list of development data, row qasem_consistency: 299 rows, 189 of GenSearch, 105 full / 68 partial / 16 none.
     corpus = real(DATASET)
     assert corpus.level_counts() == {"full": 105, "partial": 68, "none": 16}
@@ -120,5 +102,5 @@ def test_real_counts(real: Callable[..., Corpus]) -> None:
     assert len(real(DATASET, "dev").citations) + len(real(DATASET, "test").citations) == 189
 
 
-def test_real_systems(real: Callable[..., Corpus]) -> None:
+def test_real_systems(real):
     assert {s.system for s in real(DATASET).statements.values()} == {"bing_chat", "neeva", "perplexity"}

@@ -1,13 +1,10 @@
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from metaeval.corpus.loaders.wice import DATASET
-from metaeval.corpus.model import Corpus, SupportLevel
+from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
 
-ROW: dict[str, Any] = {
+ROW = {
     "label": "partially_supported",
     "supporting_sentences": [[2, 0], [1, 2]],
     "claim": "A claim.",
@@ -16,11 +13,11 @@ ROW: dict[str, Any] = {
 }
 
 
-def row(own: str, **changes: Any) -> dict[str, Any]:
+def row(own, **changes):
     return {**ROW, "meta": {**ROW["meta"], "id": own}, **changes}
 
 
-def test_a_row_becomes_a_citation(made: Callable[..., Corpus]) -> None:
+def test_a_row_becomes_a_citation(made):
     corpus = made(DATASET, [ROW])
     (citation,) = corpus.citations
     assert (citation.id, citation.level) == ("dev1", SupportLevel.PARTIAL)
@@ -29,12 +26,12 @@ def test_a_row_becomes_a_citation(made: Callable[..., Corpus]) -> None:
     assert corpus.statements["dev1"].group == "An Article"
 
 
-def test_claims_on_one_page_share_its_document(made: Callable[..., Corpus]) -> None:
+def test_claims_on_one_page_share_its_document(made):
     corpus = made(DATASET, [ROW, row("dev2"), row("dev3", evidence=["Other.", "page.", "x"])])
     assert [len(corpus.documents), len(corpus.statements)] == [2, 3]
 
 
-def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Callable[..., Corpus]) -> None:
+def test_faulty_rows_are_told(refuses_each_field, made):
     refuses_each_field(DATASET, ROW, ["label", "supporting_sentences", "claim", "evidence", "meta"])
     with pytest.raises(UserError, match='line 1: field \'label\' is "refuted"; allowed: "supported"'):
         made(DATASET, [row("a", label="refuted")])
@@ -52,9 +49,7 @@ def test_faulty_rows_are_told(refuses_each_field: Callable[..., None], made: Cal
         ("test", {"full": 111, "partial": 215, "none": 32}, 355, 2),
     ],
 )
-def test_real_counts(
-    real: Callable[..., Corpus], split: str, levels: dict[str, int], documents: int, none_with_evidence: int
-) -> None:
+def test_real_counts(real, split, levels, documents, none_with_evidence):
     corpus = real(DATASET, split)
     assert corpus.level_counts() == levels
     assert len(corpus.documents) == documents
@@ -64,7 +59,7 @@ def test_real_counts(
     assert not corpus.dropped
 
 
-def test_real_total(real: Callable[..., Corpus]) -> None:
+def test_real_total(real):
     # 226 supported, 406 partially, 75 not over both splits; 1,408 words a page, 17,358 at most: the same list.
     corpus = real(DATASET, "all")
     assert corpus.level_counts() == {"full": 226, "partial": 406, "none": 75}

@@ -1,17 +1,13 @@
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import metaeval
 from metaeval.corpus.loaders.wice_oracle import CHAT, DATASET, T5
-from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError
 
 
-def chunk(claim: str, numbers: list[int], label: str = "supported") -> dict[str, Any]:
+def chunk(claim, numbers, label="supported"):
     sentences = [f"Sentence {number} of {claim}." for number in numbers]
     meta = {"id": claim, "claim_title": "An Article", "chunk_idx": numbers}
     return {"label": label, "claim": f"Claim {claim}.", "evidence": sentences, "meta": meta}
@@ -21,23 +17,21 @@ CHUNKS = [chunk("a", [0, 4]), chunk("a", [2, 4]), chunk("b", [1], "not_supported
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Callable[..., Corpus]:
+def load(tmp_path):
     """Load files made in a test as if they were the published ones."""
 
-    def loaded(
-        chunks: list[dict[str, Any]] = CHUNKS, scores: str = "0.1\n0.7\n0.4\n", split: str = "first-100"
-    ) -> Corpus:
+    def loaded(chunks=CHUNKS, scores="0.1\n0.7\n0.4\n", split="first-100"):
         paths = {"oracle_chunks.test.jsonl": "".join(json.dumps(row) + "\n" for row in chunks)}
         paths |= {f"{model}.test.entailment_score.txt": scores for model in T5.values()}
         paths |= {f"{model}.test.entailment_score.json": '{\n "a": 0.5\n}' for model in CHAT.values()}
         for name, text in paths.items():
             (tmp_path / name).write_text(text)
-        return DATASET.load("first-100", {name: tmp_path / name for name in paths}, {})  # type: ignore[return-value]
+        return DATASET.load("first-100", {name: tmp_path / name for name in paths}, {})
 
     return loaded
 
 
-def test_a_claims_document_is_its_chunks_sentences_in_the_order_of_the_page(load: Callable[..., Corpus]) -> None:
+def test_a_claims_document_is_its_chunks_sentences_in_the_order_of_the_page(load):
     corpus = load()
     document = corpus.documents[corpus.citations[0].document_id]
     assert document.sentences == ("Sentence 0 of a.", "Sentence 2 of a.", "Sentence 4 of a.")
@@ -45,8 +39,8 @@ def test_a_claims_document_is_its_chunks_sentences_in_the_order_of_the_page(load
 
 
 def test_a_claim_takes_the_highest_score_of_its_chunks_and_a_missing_verdict_is_missing(
-    load: Callable[..., Corpus],
-) -> None:
+    load,
+):
     assert dict(load().scores) == {
         **{metric: {"a": 0.7, "b": 0.4} for metric in T5},
         **{metric: {"a": 0.5, "b": None} for metric in CHAT},
@@ -61,7 +55,7 @@ def test_a_claim_takes_the_highest_score_of_its_chunks_and_a_missing_verdict_is_
         ({"chunks": [{**CHUNKS[0], "evidence": ["One."]}, *CHUNKS[1:]]}, "allowed: 2 sentences, as chunk_idx has"),
     ],
 )
-def test_faulty_files_are_told(load: Callable[..., Corpus], change: dict[str, Any], says: str) -> None:
+def test_faulty_files_are_told(load, change, says):
     with pytest.raises(UserError) as raised:
         load(**change)
     assert says in str(raised.value)
@@ -76,7 +70,7 @@ PUBLISHED = {
 }
 
 
-def test_the_twelve_published_values_come_out(real_folder: Path, tmp_path: Path) -> None:
+def test_the_twelve_published_values_come_out(real_folder, tmp_path):
     options = {"dataset": "wice_oracle", "data": real_folder, "unit": "citation", "results": tmp_path}
     quick = {"interval": {"resamples": 50}, "comparison": {"permutations": 50}}
     (result,) = metaeval.run(metrics=["published"], protocols=["classification"], **options, **quick)
@@ -88,7 +82,7 @@ def test_the_twelve_published_values_come_out(real_folder: Path, tmp_path: Path)
     assert printed == {metric: pytest.approx(expected, abs=5e-6) for metric, expected in PUBLISHED.items()}
 
 
-def test_real_counts(real: Callable[..., Corpus]) -> None:
+def test_real_counts(real):
     # In either split, the chunks hold an earlier label of one claim than wice does.
     counts = {split: real(DATASET, split).level_counts() for split in DATASET.files}
     assert counts == {

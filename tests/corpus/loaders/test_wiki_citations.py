@@ -1,25 +1,21 @@
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 import metaeval
 from metaeval.corpus.loaders.wiki_citations import DATASET, FIFTH_MODEL, FOUR_MODELS, MODELS, PAGES, VERDICTS
 from metaeval.corpus.loading import check_options, load_dataset
-from metaeval.corpus.ratings import Ratings
 from metaeval.errors import UserError
 
 QUICK = {"interval": {"resamples": 50}, "comparison": {"permutations": 50}}
 
 
-def page(number: int, label: str, text: str = "Words of the page.") -> dict[str, Any]:
+def page(number, label, text="Words of the page."):
     fields = {"id": f"row_{number}", "article_title": f"Article {number // 2}", "source_url": f"https://p/{number}"}
     return {**fields, "claim_text": f"Claim {number}.", "source_text": text, "ground_truth": label}
 
 
-def verdict(number: int, model: str, said: str, label: str, error: str | None = None) -> dict[str, Any]:
+def verdict(number, model, said, label, error=None):
     return {
         **{"entry_id": f"row_{number}", "provider": model, "predicted_verdict": said},
         **{"ground_truth": label, "error": error},
@@ -41,10 +37,10 @@ FOUR = [
 
 
 @pytest.fixture
-def load(tmp_path: Path) -> Callable[..., Any]:
+def load(tmp_path):
     """Load rows made in a test as if they were the three published files."""
 
-    def loaded(dataset: Any, pages: list[Any] = OPEN, four: list[Any] = FOUR, **options: str) -> Any:
+    def loaded(dataset, pages=OPEN, four=FOUR, **options):
         fifth = [verdict(1, "claude-sonnet-5", "Supported", "Supported")]
         for name, content in {PAGES: {"rows": pages}, FOUR_MODELS: four, FIFTH_MODEL: {"rows": fifth}}.items():
             (tmp_path / name).write_text(json.dumps(content))
@@ -54,7 +50,7 @@ def load(tmp_path: Path) -> Callable[..., Any]:
     return loaded
 
 
-def test_failed_requests_and_unavailable_sources_have_no_score(load: Callable[..., Any]) -> None:
+def test_failed_requests_and_unavailable_sources_have_no_score(load):
     corpus = load(DATASET)
     assert [citation.id for citation in corpus.citations] == ["row_1", "row_2", "row_3"]
     assert corpus.dropped == {"the source was not available to the annotators": 1}
@@ -62,7 +58,7 @@ def test_failed_requests_and_unavailable_sources_have_no_score(load: Callable[..
     assert corpus.scores["qwen-sealion"] == {"row_1": None, "row_2": None, "row_3": 0.0}
 
 
-def test_verdicts_are_counted_as_corrected_or_as_published(load: Callable[..., Any]) -> None:
+def test_verdicts_are_counted_as_corrected_or_as_published(load):
     corrected, published = load(VERDICTS), load(VERDICTS, counting="published")
     assert {row.id: row.gold for row in corrected.rows} == {"row_1": 2.0, "row_2": 1.0, "row_3": 0.0}
     assert {row.id: row.gold for row in published.rows} == {"row_1": 2.0, "row_2": 0.0, "row_3": 0.0}
@@ -81,7 +77,7 @@ def test_verdicts_are_counted_as_corrected_or_as_published(load: Callable[..., A
     ],
 )
 @pytest.mark.parametrize("dataset", [DATASET, VERDICTS])
-def test_faulty_files_are_told(load: Callable[..., Any], dataset: Any, change: dict[str, Any], says: str) -> None:
+def test_faulty_files_are_told(load, dataset, change, says):
     with pytest.raises(UserError) as raised:
         load(dataset, **change)
     assert says in str(raised.value)
@@ -96,9 +92,7 @@ def test_faulty_files_are_told(load: Callable[..., Any], dataset: Any, change: d
         ("corrected", (82 / 152, 91 / 146, 91 / 145, 122 / 183)),
     ],
 )
-def test_the_published_accuracies_come_out(
-    real_folder: Path, tmp_path: Path, counting: str, accuracies: tuple[float, ...]
-) -> None:
+def test_the_published_accuracies_come_out(real_folder, tmp_path, counting, accuracies):
     options = {"dataset": "wiki_verdicts", "data": real_folder, "results": tmp_path}
     changed = {} if counting == "corrected" else {"counting": counting}
     chosen = {"dataset_options": changed, "protocols": ["verdicts"]}
@@ -111,17 +105,16 @@ def test_the_published_accuracies_come_out(
     assert result.published_elsewhere == differs
 
 
-def test_real_counts(real: Callable[..., Any], real_folder: Path) -> None:
+def test_real_counts(real, real_folder):
     corpus = real(DATASET)
     # The list of development data, row wiki_citations.
     assert corpus.level_counts() == {"full": 82, "partial": 60, "none": 46}
     assert sum(bool(corpus.documents[citation.document_id].text) for citation in corpus.citations) == 182
     ratings = load_dataset(VERDICTS, None, real_folder, {"counting": "published"})
-    assert isinstance(ratings, Ratings)
     assert len(ratings.rows) == 186
 
 
-def test_published_scores_need_whole_citations_and_names_that_the_data_have(real_folder: Path, tmp_path: Path) -> None:
+def test_published_scores_need_whole_citations_and_names_that_the_data_have(real_folder, tmp_path):
     options = {"dataset": "wiki_citations", "data": real_folder, "results": tmp_path}
     with pytest.raises(UserError, match="are of whole citations: add --unit citation"):
         metaeval.run(metrics=["published"], **options)

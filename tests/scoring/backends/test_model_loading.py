@@ -46,10 +46,7 @@ def test_a_half_precision_file_is_computed_in_fp32_unless_asked_otherwise(folder
 
 def test_a_checkpoint_without_the_head_is_refused_and_not_filled_with_noise(folder):
     transformers.BertModel.from_pretrained(folder).save_pretrained(folder)
-    with pytest.raises(
-        UserError,
-        match=r"lacks weights that scores depend on, or has them in another shape \(classifier\.bias, classifier\.",
-    ):
+    with pytest.raises(UserError, match=r"\(classifier\.bias, classifier\."):
         load(folder)
 
 
@@ -93,9 +90,7 @@ def test_a_broken_tokenizer_is_one_sentence(folder):
 
 def test_a_model_larger_than_memory_is_refused_before_it_is_read(folder, monkeypatch):
     monkeypatch.setattr(model_loading, "free_memory", lambda _device: 1000)
-    with pytest.raises(
-        UserError, match=r"needs about .* GB and 0\.0 GB are free on 'cpu': try the metric's option dtype=bfloat16"
-    ):
+    with pytest.raises(UserError, match=r"0\.0 GB are free on 'cpu': .*dtype=bfloat16"):
         load(folder)
 
 

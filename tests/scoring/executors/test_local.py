@@ -192,9 +192,7 @@ def test_a_worker_is_not_ended_by_a_signal_to_the_whole_job():
 
 def test_a_worker_that_cannot_start_is_said(monkeypatch, programs):
     monkeypatch.setattr(local, "WORKER", "no.such.module")
-    with pytest.raises(
-        UserError, match=r"A worker process ended with exit code 1 \(.*\) before it scored anything, 3 times"
-    ):
+    with pytest.raises(UserError, match=r"exit code 1 .* 3 times"):
         scored(workers=2)
 
 
@@ -322,9 +320,7 @@ def test_devices_that_are_not_there_are_refused():
     if torch.cuda.is_available():
         pytest.skip("there are CUDA devices here")
     config = RunConfig(executor={"devices": "0"})
-    with pytest.raises(
-        UserError, match=r"executor\.devices names '0'; allowed: none, since torch finds no CUDA device"
-    ):
+    with pytest.raises(UserError, match=r"executor\.devices names '0'"):
         list(score_metrics(TEXTS, ["overlap"], config))
 
 
