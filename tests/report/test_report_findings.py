@@ -39,7 +39,7 @@ def area(value, half=0.02, **more):
 
 def metric(name, *areas, kind="metric", half=0.02, **more):
     """A row of the four areas."""
-    values = dict(zip(("fs_ns", "fs_ps", "ps_ns", "overall"), (area(one, half) for one in areas), strict=False))
+    values = dict(zip(("fs_ns", "fs_ps", "ps_ns", "overall"), (area(one, half) for one in areas), strict=True))
     given = {"total": 100, "scored": 100, "unscored": 0, "signature": f"metric:{name}", **more}
     return Row(metric=name, kind=kind, values=values, **given)
 
@@ -78,8 +78,8 @@ def made(rows, apart=(), groups=40, name="made", protocol="classification", colu
     for key, (one, other) in itertools.product([column.key for column in columns], pairs):
         p, holm = (0.001, 0.001) if {one, other} in map(set, apart) else (0.5, 1.0)
         difference = values[one].get(key, 0.0) - values[other].get(key, 0.0)
-        name = {"measure": key, "one": one, "other": other}
-        comparisons.append(Comparison(**name, rows=100, difference=difference, p=p, holm=holm))
+        two = {"measure": key, "one": one, "other": other}
+        comparisons.append(Comparison(**two, rows=100, difference=difference, p=p, holm=holm))
     controls = against(rows, columns)
     tested = None
     if pairs or controls:
@@ -94,8 +94,10 @@ def made(rows, apart=(), groups=40, name="made", protocol="classification", colu
 
 def correlated(values, apart=(), name="made"):
     """The same metrics under correlation: name to Spearman's rho."""
-    both = ("pearson", "spearman")
-    rows = [metric(one).model_copy(update={"values": dict.fromkeys(both, area(rho))}) for one, rho in values.items()]
+    made_of = [
+        {"metric": one, "values": dict.fromkeys(("pearson", "spearman"), area(rho))} for one, rho in values.items()
+    ]
+    rows = [A.model_copy(update=update) for update in made_of]
     return made(rows, apart, protocol="correlation", columns=SPEARMAN, name=name)
 
 
@@ -273,8 +275,8 @@ class TestCautions:
     def test_a_warning_of_all_stands_alone_and_one_of_some_names_them(self):
         warned = [row.model_copy(update={"warnings": ["It rains."]}) for row in (A, B)]
         found = cautions([made(warned)]), cautions([made([warned[0], B], name="one"), made([A], name="other")])
-        named = [re.findall("every metric|one, test|a(?=:)", text) for (text,) in found]
-        assert named == [["every metric"], ["one, test", "a"]]
+        said = [re.findall("every metric|one, test|a(?=:)", text) for (text,) in found]
+        assert said == [["every metric"], ["one, test", "a"]]
 
 
 def test_nothing_scored_says_so_and_why():
