@@ -362,34 +362,22 @@ def score_in(
     members = {member for metric in combinations.values() for member in metric.members}
     member_scores: dict[str, tuple[int, ScoredPairs]] = {}
     for group in metrics.groups():
-        for name, metric, scored in _score_group(group, texts, metrics, store, progress, pool):
+        label, models = " + ".join(group), [metrics.fresh(name) for name in group]
+        with plug_in(label):
+            report = partial(progress, label) if progress else None
+            execute = scoring_function(pool, group, models, metrics.config)
+            answers = score_jointly(models, texts, store, report, execute)
+        for name, metric, scored in zip(group, models, answers, strict=True):
+            if note := metric.note():
+                _log.info("%s: %s", name, note)
             if name in members:
                 member_scores[name] = metric.card.direction, scored
             if name in metrics.names:
                 yield name, metric, scored
-        del metric
+        del models, metric
     for name, combination in combinations.items():
         parts = [member_scores[member] for member in combination.members]
         yield name, combination, _combine(name, combination, parts, texts)
-
-
-def _score_group(
-    group: Sequence[str],
-    texts: Sequence[TextPair],
-    loaded: LoadedMetrics,
-    store: ScoreStore | None,
-    progress: MetricProgress | None,
-    pool: Pool | None,
-) -> Iterator[tuple[str, Metric, ScoredPairs]]:
-    label = " + ".join(group)
-    metrics = [loaded.fresh(name) for name in group]
-    with plug_in(label):
-        report = partial(progress, label) if progress else None
-        scored = score_jointly(metrics, texts, store, report, scoring_function(pool, group, metrics, loaded.config))
-    for name, metric in zip(group, metrics, strict=True):
-        if note := metric.note():
-            _log.info("%s: %s", name, note)
-    yield from zip(group, metrics, scored, strict=True)
 
 
 def _combine(

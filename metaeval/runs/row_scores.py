@@ -56,33 +56,23 @@ def score_rows(
     metrics = metrics.settled(job.texts)
     if partly := [name for name in metrics.names if metrics[name].card.whole_pages and not job.config.whole_pages]:
         _log.warning("%s: made for whole contexts, and shown parts of pages here: give --unit page.", ", ".join(partly))
-    in_chunks = [name for name in metrics.names if job_as_read(job, name, metrics) is not job]
-    as_is = [name for name in metrics.names if name not in in_chunks]
+    read = {name: job_as_read(job, name, metrics) for name in metrics.names}
+    jobs = {id(over): over for over in (job, *read.values())}
+
+    def rescored(pool: Pool | None, name: str, metric: Metric, texts: Sequence[TextPair]) -> ScoredPairs:
+        if isinstance(metric, Combination):
+            ((_, _, scored),) = score_in(pool, texts, metrics.only([name]), store, progress)
+            return scored
+        report = partial(progress, f"{name}, joined chunks") if progress else None
+        with plug_in(name):
+            return score_pairs(metric, texts, store, report, scoring_function(pool, [name], [metric], metrics.config))
+
     with worker_pool(metrics.config) as pool:
-        for over, names in (
-            (job, as_is),
-            *([(job_as_read(job, in_chunks[0], metrics), in_chunks)] if in_chunks else []),
-        ):
-            for name, metric, scored in score_in(pool, over.texts, metrics.only(names), store, progress):
-                rescore = partial(_rescore, pool, name, metric, metrics, store, progress)
+        for over in jobs.values():
+            names = metrics.only(name for name, wanted in read.items() if wanted is over)
+            for name, metric, scored in score_in(pool, over.texts, names, store, progress):
+                rescore = partial(rescored, pool, name, metric)
                 yield name, metric, job_scores(over, scored, metric.card.direction, rescore)
-
-
-def _rescore(
-    pool: Pool | None,
-    name: str,
-    metric: Metric,
-    metrics: LoadedMetrics,
-    store: ScoreStore | None,
-    progress: MetricProgress | None,
-    texts: Sequence[TextPair],
-) -> ScoredPairs:
-    if isinstance(metric, Combination):
-        ((_, _, scored),) = score_in(pool, texts, metrics.only([name]), store, progress)
-        return scored
-    report = partial(progress, f"{name}, joined chunks") if progress else None
-    with plug_in(name):
-        return score_pairs(metric, texts, store, report, scoring_function(pool, [name], [metric], metrics.config))
 
 
 def job_scores(
