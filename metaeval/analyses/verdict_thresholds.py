@@ -95,9 +95,7 @@ def calibrate(
     frame, protocol = prepare_decisions(config, source)
     panel = Panel(config, source, scored_columns(source, loaded, progress), [protocol])
     how, level = cast(Objective, objective), _LEVELS[target]
-    return panel, [
-        _threshold_of(panel, frame, column, metrics[column.name], level, how, folds) for column in panel.columns
-    ]
+    return panel, [_threshold_of(panel, frame, each, metrics[each.name], level, how, folds) for each in panel.columns]
 
 
 def _threshold_of(

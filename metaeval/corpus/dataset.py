@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from metaeval.corpus.model import Corpus
@@ -118,29 +117,16 @@ class Dataset:
         return "corpus" if options.get(self.corpus_option) else self.kind
 
 
-def own_file(
-    read: Callable[..., Corpus | Ratings],
-    name: str,
-    title: str,
-    schema: str,
-    wanted: str,
-    note: str,
-    kind: Literal["corpus", "ratings"] = "corpus",
-    options: Mapping[str, Option] = MappingProxyType({}),
-) -> Dataset:
-    """Return a data set that is one file of the user's own.
+def own_file(read: Callable[..., Corpus | Ratings], wanted: str, **card: Any) -> Dataset:
+    """Return a data set that is one file of the user's own. card: its further fields.
 
-    read: called with the file's path and, if the data set has options, with their values. schema: the format's name.
-    wanted: the file that `data` has to name, for the error without one. note: where the format is documented.
+    read: called with the file's path and, if the data set has options, with their values. wanted: the file that `data`
+    has to name, for the error without one.
     """
 
     def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:
         if "corpus" not in paths:
-            raise UserError(f"dataset={name} needs data=FILE (type --data FILE): {wanted}.")
+            raise UserError(f"dataset={card['name']} needs data=FILE (type --data FILE): {wanted}.")
         return read(paths["corpus"], *([options] if options else []))
 
-    shape = "One JSON object per line, or a table" if options else "One JSON object per line"
-    note_text = f"{shape}; the format is documented in {note}"
-    return Dataset(
-        *(name, title, "data=FILE", "your own", schema, load), kind=kind, options=dict(options), note=note_text
-    )
+    return Dataset(origin="data=FILE", licence="your own", load=load, **card)

@@ -185,24 +185,17 @@ def paper_tables(
     if not results:
         raise UserError("No results are given: a paper's tables need at least one result file.")
     tables = [table for table in [level_counts(results)] if table is not None]
-    for stem, same in _by_protocol(results, numbered).items():
-        tables.append(replace(score_table(same, layout), name=stem))
-    absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
-    return [replace(table, footer=(*table.footer, *absent)) for table in tables]
-
-
-def _by_protocol(
-    results: Sequence[Result], numbered: Mapping[str, tuple[int, tuple[str, ...]]]
-) -> dict[str, list[Result]]:
-    """Return the results of each protocol's table, by the name of its file; numbered tables come first, in order."""
     in_order = sorted(numbered, key=lambda name: numbered[name][0])
-    groups: dict[str, list[Result]] = {}
     for name in dict.fromkeys([*in_order, *(result.protocol for result in results)]):
         number, keys = numbered.get(name, (0, ()))
-        stem = f"table-{f'{number}-' if number else ''}{safe_name(name)}"
+        same = []
         for result in (result for result in results if result.protocol == name):
             # The paper's measures, where the result has them all.
             columns = [column for key in keys for column in result.columns if column.key == key]
             whole = bool(columns) and len(columns) == len(keys)
-            groups.setdefault(stem, []).append(result.model_copy(update={"columns": columns}) if whole else result)
-    return groups
+            same.append(result.model_copy(update={"columns": columns}) if whole else result)
+        if same:
+            stem = f"table-{f'{number}-' if number else ''}{safe_name(name)}"
+            tables.append(replace(score_table(same, layout), name=stem))
+    absent = (Note("not run", "", tuple(left_out)),) if left_out else ()
+    return [replace(table, footer=(*table.footer, *absent)) for table in tables]

@@ -100,8 +100,8 @@ def _unscored_work(
             with plug_in(name):
                 known = state.state is not ReadinessState.DOWNLOAD
                 # The identity holds the hash of the model's files: it is not known before they are here.
-                asked = known and metric.kept and store
-                answers = asked.find(job_identity(metric, whole), list(unique)) if asked else {}
+                kept = store if known and metric.kept else None
+                answers = kept.find(job_identity(metric, whole), list(unique)) if kept else {}
             left = [pair for key, pair in unique.items() if key not in answers]
             plan_of = make_plan(unique, metric.block_tokens)
             blocks = sum(any(key not in answers for key in block.keys) for block in plan_of)

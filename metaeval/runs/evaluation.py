@@ -140,8 +140,20 @@ def evaluate(
     judged = {column: frame.judgements(column.score[frame.numbers]) for column in columns}
     outcomes: dict[AlignedColumn, Outcome] = {}
     for column, rows in judged.items():
-        if column.is_random:
-            outcomes[column] = _random_outcome(protocol, rows, resampling, options, blind)
+        if column.is_random:  # expected values in place of the drawn ones, where they are known
+            drawn = protocol.evaluate(rows, replace(resampling, n=0), options)
+            defined = [key for key, of in drawn.estimates.items() if of.value is not None and key not in blind]
+            means = chance(protocol, rows, options, defined)
+            # Expected values have no interval; the draw's interval is computed only where it may give a warning.
+            if drawn.excluded or not np.ptp(rows.group):
+                drawn = protocol.evaluate(rows, resampling, options)
+            outcome = _with_undefined(blind, drawn)
+            expected = {
+                key: Estimate(mean, note=MEAN_OF_DRAWS if sampled else EXPECTED)
+                for key, (mean, sampled) in means.items()
+                if key in outcome.estimates
+            }
+            outcomes[column] = replace(outcome, estimates={**outcome.estimates, **expected})
             continue
         undefined = {**blind}
         if column.is_system:
@@ -225,28 +237,6 @@ def _with_undefined(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
     influence = {**outcome.influence, **dict.fromkeys(constant)}
     return replace(outcome, estimates={**outcome.estimates, **undefined}, influence=influence)
-
-
-def _random_outcome(
-    protocol: Protocol,
-    judgements: Judgements,
-    resampling: Resampling,
-    options: Mapping[str, str],
-    blind: Mapping[str, str],
-) -> Outcome:
-    """Return the outcome of random scores, with expected values in place of the drawn ones where they are known."""
-    drawn = protocol.evaluate(judgements, replace(resampling, n=0), options)
-    defined = [key for key, estimate in drawn.estimates.items() if estimate.value is not None and key not in blind]
-    known = chance(protocol, judgements, options, defined)
-    # Expected values have no interval; the draw's interval is computed only where it may give a warning.
-    if drawn.excluded or not np.ptp(judgements.group):
-        drawn = protocol.evaluate(judgements, resampling, options)
-    outcome = _with_undefined(blind, drawn)
-    estimates = {
-        key: Estimate(known[key][0], note=MEAN_OF_DRAWS if known[key][1] else EXPECTED) if key in known else estimate
-        for key, estimate in outcome.estimates.items()
-    }
-    return replace(outcome, estimates=estimates)
 
 
 def _compared_controls(

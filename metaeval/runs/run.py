@@ -32,10 +32,11 @@ from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, score_in
 from metaeval.runs.prepared_run import Job, RatedSet, prepare
 from metaeval.runs.row_scores import job_as_read, joins, score_rows
 from metaeval.runs.score_columns import (
+    FILE_PREFIX,
     AlignedColumn,
     load_run_data,
+    named_metrics,
     scored_columns,
-    unscored_metrics,
     with_controls,
 )
 from metaeval.runs.scored_table import pair_table
@@ -257,7 +258,9 @@ def export_scores(
     shard: (I, N) for every N-th row of the data alone, from row I on, in FOLDER/METRIC.I-of-N.SUFFIX. In such a file
     higher scores are more support, whatever the metric's direction, so that files can be joined without a manifest.
     """
-    metrics = unscored_metrics(config)
+    if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
+        raise UserError(f"{files[0]!r} is a file of scores: evaluate it with 'metaeval evaluate FILE'.")
+    metrics = named_metrics(config)
     _check_batch(metrics)
     if suffix == "parquet":
         parquet_library()  # refused here, before hours of scoring

@@ -133,13 +133,6 @@ def named_metrics(config: RunConfig, published: Collection[str] | None = None) -
     return metrics
 
 
-def unscored_metrics(config: RunConfig) -> LoadedMetrics:
-    """Load the run's metrics as `named_metrics` does; raises `UserError` for a file of scores too."""
-    if files := [name for name in config.metrics if name.startswith(FILE_PREFIX)]:
-        raise UserError(f"{files[0]!r} is a file of scores: evaluate it with 'metaeval evaluate FILE'.")
-    return named_metrics(config)
-
-
 def scored_columns(
     job: Job | RatedSet, metrics: LoadedMetrics, progress: MetricProgress | None = None
 ) -> list[AlignedColumn]:

@@ -155,7 +155,21 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
         influence, bootstrap(influence.rows.shape[1], max(interval.resamples, 200), interval.seed)
     )
     pilots = tuple(np.quantile((resampled_errors / influence.standard_error) ** 2, [0.025, 0.975]).tolist())
-    powers = [_simulated(task, pair, frame, alpha, influence, difference) for difference in true_differences]
+
+    def simulated(difference: float) -> Power:
+        """Simulate the power, with the two metrics' values at equal distance from their mean."""
+        middle, half = sum(map(task.value, pair)) / 2, math.copysign(difference / 2, influence.value)
+        try:
+            moved = paired(task, *pair, (middle + half, middle - half))
+        except ValueError as error:
+            raise UserError(
+                f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}. Try another "
+                "--difference."
+            ) from error
+        effect = difference / (influence.standard_error * math.sqrt(frame.summary.groups))
+        return simulated_power(task, moved, alpha, POWERS, SAMPLES, effect)
+
+    powers = [*map(simulated, true_differences)]
     of = np.unique(pair[0].group).size, pair[0].gold.size, cited
     needs_by_difference = [
         needs(difference, power, pilots, *of) for difference, power in zip(true_differences, powers, strict=True)
@@ -186,19 +200,14 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
 
 
 def _notes(
-    config: RunConfig,
-    frame: Frame,
-    pilot: Estimate,
-    column: Column,
-    powers: Sequence[Power],
-    needs_by_difference: Sequence[Sequence[Need]],
+    config: RunConfig, frame: Frame, pilot: Estimate, column: Column, powers: Sequence[Power], every: list[list[Need]]
 ) -> list[Note]:
     """Return the notes below a plan. pilot: the observed difference."""
     data = frame.summary
     pilot_cell = cell(*pilot.ends, column, signed=True)
     size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
     size += [count(data.citations, "citation")] if data.citations else []
-    first, difference = powers[0], needs_by_difference[0][0].difference
+    first, difference = powers[0], every[0][0].difference
     at_ends = []
     for end in pilot.interval or ():
         effect = None if first.effect is None else first.effect * abs(end) / difference
@@ -206,7 +215,7 @@ def _notes(
     depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
     sizes = sorted({size for power in powers for size in power.simulated})
     errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]
-    beyond = any(need.extrapolated for row_needs in needs_by_difference for need in row_needs)
+    beyond = any(need.extrapolated for row_needs in every for need in row_needs)
     return [
         Note(
             "observed",
@@ -240,21 +249,6 @@ def _notes(
 
 SAMPLES = 200
 """Simulated samples for each number of groups of a plan."""
-
-
-def _simulated(
-    task: Task, rows: tuple[Judgements, Judgements], frame: Frame, alpha: float, influence: Influence, difference: float
-) -> Power:
-    """Simulate the power for a true difference, with the two metrics' values at equal distance from their mean."""
-    middle, half = sum(map(task.value, rows)) / 2, math.copysign(difference / 2, influence.value)
-    try:
-        pair = paired(task, *rows, (middle + half, middle - half))
-    except ValueError as error:
-        raise UserError(
-            f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}. Try another --difference."
-        ) from error
-    effect = difference / (influence.standard_error * math.sqrt(frame.summary.groups))
-    return simulated_power(task, pair, alpha, POWERS, SAMPLES, effect)
 
 
 def _pilot(

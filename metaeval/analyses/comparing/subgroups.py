@@ -177,23 +177,40 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
     frame = panel.source.frame(protocol)
     measure = headline_measure(protocol_setup, frame, panel.columns[0])
     column = column_of(measure)
-    parts = [
-        (name, inside, _estimates(panel, frame, protocol_setup, measure.key, {"by": by, "part": name}, inside))
-        for name, inside in parts_of(panel, frame, by)
-    ]
-    records = [record for *_, known in parts for record, _ in known]
-    reasons = numbers(estimate for *_, known in parts for _, estimate in known if estimate.value is None)
+    # On a subgroup with two gold values the concordance is named ROC-AUC.
+    names = ("concordance", "auc") if measure.key == "concordance" else (measure.key,)
+    parts: list[tuple[str, Bools, list[Estimate]]] = []
+    records: list[Record] = []
+    for part, inside in parts_of(panel, frame, by):
+        parts.append((part, inside, []))
+        for metric in panel.columns:
+            of_part = judged(frame, metric).rows(inside)
+            nothing = protocol.measure(measure.key).blind(of_part)
+            outcome = protocol.evaluate(of_part, panel.resampling, options)
+            known = {} if nothing else outcome.estimates
+            missing = Estimate(None, note=nothing or "not a measure of these data")
+            estimate = next((known[name] for name in names if name in known), missing)
+            parts[-1][2].append(estimate)
+            records.append(
+                {
+                    **{"protocol": protocol.name, "measure": measure.key, "by": by, "part": part},
+                    **{"metric": metric.name, "value": estimate.value, "low": estimate.low, "high": estimate.high},
+                    **{"rows": of_part.gold.size, "scored": outcome.scored},
+                    **{"groups": np.unique(of_part.group).size, "note": estimate.note},
+                }
+            )
+    reasons = numbers(estimate for *_, of in parts for estimate in of if estimate.value is None)
     rows: list[TableRow] = []
     few = []
-    for name, inside, known in parts:
+    for part, inside, of in parts:
         groups = np.unique(frame.group[inside]).size
         # A subgroup without an interval needs no warning about intervals.
-        few.append(groups < FEW and any(estimate.interval for _, estimate in known))
+        few.append(groups < FEW and any(estimate.interval for estimate in of))
         cells: list[Cell | str] = [f"{int(inside.sum()):,}", Cell(f"{groups:,}", marks=("†",) if few[-1] else ())]
-        for _, estimate in known:
+        for estimate in of:
             why = reasons[reason_of(estimate)] if estimate.value is None else ""
             cells.append(cell(*estimate.ends, column, marks=(why,) if why else ()))
-        rows.append(("", name, cells))
+        rows.append(("", part, cells))
     warned = (Note("†", f"fewer than {FEW} groups: the interval may be too narrow, and moves with every group"),)
     sheet = make_sheet(
         panel,
@@ -211,27 +228,3 @@ def _sheet(panel: Panel, protocol_setup: ProtocolSetup, by: str) -> Table:
     text = f"{interval_text(Interval(**interval.model_dump()))}, from each part's own groups"
     footer = (Note(note.label, text) if note.label == "uncertainty" else note for note in sheet.footer)
     return replace(sheet, footer=tuple(footer))
-
-
-def _estimates(
-    panel: Panel, frame: Frame, protocol_setup: ProtocolSetup, key: str, part: Record, inside: Bools
-) -> list[tuple[Record, Estimate]]:
-    """Return the record and the estimate of each metric on the rows `inside`."""
-    protocol, options = protocol_setup
-    estimates: list[tuple[Record, Estimate]] = []
-    for column in panel.columns:
-        rows = judged(frame, column).rows(inside)
-        nothing = protocol.measure(key).blind(rows)
-        outcome = protocol.evaluate(rows, panel.resampling, options)
-        missing = nothing or "not a measure of these data"
-        # On a subgroup with two gold values the concordance is named ROC-AUC.
-        names = (key, "auc") if key == "concordance" else (key,)
-        known = {} if nothing else outcome.estimates
-        estimate = next((known[name] for name in names if name in known), Estimate(None, note=missing))
-        record: Record = {
-            **{"protocol": protocol.name, "measure": key, **part, "metric": column.name},
-            **{"value": estimate.value, "low": estimate.low, "high": estimate.high, "rows": rows.gold.size},
-            **{"scored": outcome.scored, "groups": np.unique(rows.group).size, "note": estimate.note},
-        }
-        estimates.append((record, estimate))
-    return estimates

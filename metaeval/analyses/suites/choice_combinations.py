@@ -11,7 +11,6 @@ from metaeval.config import RunConfig, load_run
 from metaeval.corpus.pair_table import Rule
 from metaeval.errors import UserError, unknown
 from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, ranks_of, specification, value_under
-from metaeval.report.result import Result
 from metaeval.runs.evaluation import find_protocols, named_protocols
 from metaeval.runs.prepared_run import load_corpus
 from metaeval.runs.run import run
@@ -109,7 +108,13 @@ def explore(
         evaluated = [protocol for protocol in wanted.values() if protocol.name not in ran.left_out]
         for protocol, result in zip(evaluated, ran.results, strict=True):
             by = measure or protocol.ranked_by([column.key for column in result.columns])
-            multiverse.outlooks.extend(_outlooks(protocol, by, result, choices, axes))
+            idle_here = {*_IDLE.get(choices.get("unit", "chunk"), ()), *(() if protocol.uses_pool else (_POOL,))}
+            shown = {axis: value for axis, value in choices.items() if axis not in idle_here}
+            for policy in axes[TIES] if protocol.tie_orders else ("",):
+                values = {row.metric: value_under(row.values.get(by), policy) for row in result.rows}
+                whole = {**shown, TIES: policy} if policy else shown
+                for metric, rank in ranks_of(values).items():
+                    multiverse.outlooks.append(Outlook(result.protocol, by, whole, metric, values[metric], rank))
     if not multiverse.outlooks:
         raise UserError(
             f"No combination of choices can be run: {multiverse.skipped[0][1] if multiverse.skipped else 'none'}"
@@ -161,18 +166,3 @@ def _configured(config: RunConfig, choices: Mapping[str, str], protocols: Mappin
         if protocol.tie_orders and TIES in protocol.options
     ]
     return load_run(None, values, [*overrides, *_PLAIN, *fixed])
-
-
-def _outlooks(
-    protocol: Protocol, measure: str, result: Result, choices: Mapping[str, str], axes: Mapping[str, Sequence[str]]
-) -> Iterator[Outlook]:
-    shown_choices = {
-        name: value
-        for name, value in choices.items()
-        if (protocol.uses_pool or name != _POOL) and name not in _IDLE.get(choices.get("unit", "chunk"), ())
-    }
-    for policy in axes[TIES] if protocol.tie_orders else ("",):
-        values = {row.metric: value_under(row.values.get(measure), policy) for row in result.rows}
-        whole = {**shown_choices, TIES: policy} if policy else shown_choices
-        for metric, rank in ranks_of(values).items():
-            yield Outlook(result.protocol, measure, whole, metric, values[metric], rank)

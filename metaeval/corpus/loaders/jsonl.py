@@ -7,9 +7,9 @@ from metaeval.corpus.dataset import own_file
 
 DATASET = own_file(
     read_corpus,
-    "jsonl",
-    "A corpus file of your own",
-    FORMAT,
-    wanted=f"a corpus file in the format {FORMAT}",
-    note="metaeval.corpus.corpus_file.",
+    f"a corpus file in the format {FORMAT}",
+    name="jsonl",
+    title="A corpus file of your own",
+    schema=FORMAT,
+    note="One JSON object per line; the format is documented in metaeval.corpus.corpus_file.",
 )

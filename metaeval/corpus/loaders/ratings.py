@@ -436,11 +436,12 @@ def _listed(table: UserTable, chosen: Mapping[str, str], name: str) -> list[str]
 
 DATASET = own_file(
     read_ratings,
-    "ratings",
-    "A file of human ratings of your own",
-    "metaeval-ratings/1",
-    wanted='one {"id": ..., "group": ..., "gold": ...} per line, or a table',
-    note="metaeval.corpus.loaders.ratings. For scores that exist already, and statements with their sources.",
+    'one {"id": ..., "group": ..., "gold": ...} per line, or a table',
+    name="ratings",
+    title="A file of human ratings of your own",
+    schema="metaeval-ratings/1",
+    note="One JSON object per line, or a table; the format is documented in metaeval.corpus.loaders.ratings. For "
+    "scores that exist already, and statements with their sources.",
     kind="ratings",
     options={
         "gold": Option("", "column of the human rating, or its dimension; all: a rating of each dimension"),
