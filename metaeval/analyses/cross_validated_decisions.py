@@ -138,7 +138,9 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
     never = []
     names = [LEVELS[level] for level in decisions[0].levels[1:]]
     for decision in decisions:
-        never_notes = [_undecided_levels(cuts, decision.levels) for cuts in decision.thresholds]
+        ends = [np.concatenate(([-np.inf], cuts, [np.inf])) for cuts in decision.thresholds]
+        absent = [[LEVELS[level] for level in decision.levels[of[:-1] == of[1:]]] for of in ends]
+        never_notes = [f"never {', '.join(of)}" if of else "" for of in absent]
         for fold, (cuts, note) in enumerate(zip(decision.thresholds, never_notes, strict=True), start=1):
             begins = {
                 f"{name}_from": float(cut) if np.isfinite(cut) else None for name, cut in zip(names, cuts, strict=True)
@@ -162,13 +164,6 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
         records,
         notes=[Note("reading", reading), Note("never decided", "", tuple(never))],
     )
-
-
-def _undecided_levels(cuts: Floats, levels: Ints) -> str:
-    """Return "never partial" or the like for levels that are not decided with the thresholds `cuts`; "" for none."""
-    ends = np.concatenate(([-np.inf], cuts, [np.inf]))
-    missing = [LEVELS[level] for level in levels[ends[:-1] == ends[1:]]]
-    return f"never {', '.join(missing)}" if missing else ""
 
 
 _RATES = {"precision": level_precision, "recall": level_recall, "f1": level_f1}

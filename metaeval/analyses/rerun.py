@@ -27,7 +27,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     from metaeval.analyses.analysis_job import RECIPE, changed_files, write_job
     from metaeval.files import sha256_file
     from metaeval.report.notebook import Sheets
-    from metaeval.runs.job_folder import NAME, find_job, listed_files, lost_objects, read_manifest, settings_of
+    from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest, settings_of, written_files
 
     job = find_job(options.results, options.job)
     noted = read_manifest(job.folder)
@@ -51,10 +51,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
             "read."
         )
     trust = {"trust_config": options.trust_config or None} if "trust_config" in analysis.options.model_fields else {}
-    # The files that the manifests of the job and of its subfolders list.
-    folders = sorted(path.parent for path in job.folder.rglob(NAME))
-    listed = [folder / name for folder in folders for name in listed_files(read_manifest(folder))]
-    before = {path.relative_to(job.folder).as_posix(): sha256_file(path) for path in listed if path.is_file()}
+    before = {path.relative_to(job.folder).as_posix(): sha256_file(path) for path in written_files(job.folder)}
     nothing = [f"{name}=null" for name, value in recipe_options.items() if value is None]
     again = analysis.options_of({**recipe_options, "results": options.results, **trust}, nothing)
     done = analysis.complete(again, progress, partial(write_job, analysis, again))

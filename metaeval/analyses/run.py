@@ -193,7 +193,6 @@ def next_step(
     """
     from metaeval.analyses.command_words import words_of
     from metaeval.report.ranking_measures import headlines, top
-    from metaeval.runs.run import are_decided
     from metaeval.runs.score_columns import FILE_PREFIX
 
     results = outcome.results
@@ -205,7 +204,7 @@ def next_step(
     rows = [row.metric for row in first.result.rows if row.kind == "metric"]
     known = [registry.retyped(name, config.metric_options).removeprefix(FILE_PREFIX) for name in config.metrics]
     typed = dict(zip(rows, known, strict=True)) if len(rows) == len(known) else {}
-    if rated and all(result.protocol != "verdicts" for result in results) and are_decided(outcome):
+    if rated and all(result.protocol != "verdicts" for result in results) and outcome.are_decided:
         command, purpose = ["evaluate", *known, "-p", "verdicts"], "how often these verdicts are right, as they stand"
     else:
         leading = [typed.get(name, name) for name in top(first)]

@@ -26,10 +26,36 @@ class ThresholdsOptions(PanelOptions):
 
 
 def _run(options: ThresholdsOptions, progress: Progress) -> Done:
+    from metaeval.analyses.analysis_job import write_result
+    from metaeval.analyses.cross_validated_decisions import (
+        cross_validated_decisions,
+        decision_sheets,
+        decision_table,
+        prepare_decisions,
+        write_pictures,
+    )
+    from metaeval.report.notebook import Sheets
+    from metaeval.report.result_tables import lay_out
+    from metaeval.runs.score_panel import load_panel
+
     if options.learn:
         return _learnt(options, progress)
     options.refuse(("target", "objective", "folds"), "for --learn: add --learn, or leave it out")
-    return _decided(options, progress)
+    run = options.run(protocols=("decision",))
+    panel = load_panel(run, options.names_metrics, 1, progress, check=prepare_decisions)
+    frame, protocol = prepare_decisions(run, panel.source)
+    settings = protocol[1]
+    decisions = [cross_validated_decisions(frame, column, settings) for column in panel.columns]
+    result = decision_table(panel, frame, protocol)
+    sheets = decision_sheets(panel, frame, settings, decisions)
+    return Done(
+        config=run,
+        panels=[panel],
+        sheets=sheets,
+        files=[partial(write_result, result), partial(write_pictures, decisions)],
+        shown=[lay_out(result), *(sheet for sheet in sheets if sheet.name != "reliability")],
+        value=Sheets([lay_out(result), *sheets]),
+    )
 
 
 def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
@@ -47,37 +73,6 @@ def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
         panels=[panel],
         sheets=[calibration_sheet(panel, thresholds, target, objective, folds)],
         after=lambda folder: [f"Next: metaeval cite alce FILE {names} -s calibration={folder / 'calibration.json'}"],
-    )
-
-
-def _decided(options: ThresholdsOptions, progress: Progress) -> Done:
-    """Evaluate scores as decisions between the levels, with cross-validated thresholds."""
-    from metaeval.analyses.analysis_job import write_result
-    from metaeval.analyses.cross_validated_decisions import (
-        cross_validated_decisions,
-        decision_sheets,
-        decision_table,
-        prepare_decisions,
-        write_pictures,
-    )
-    from metaeval.report.notebook import Sheets
-    from metaeval.report.result_tables import lay_out
-    from metaeval.runs.score_panel import load_panel
-
-    run = options.run(protocols=("decision",))
-    panel = load_panel(run, options.names_metrics, 1, progress, check=prepare_decisions)
-    frame, protocol = prepare_decisions(run, panel.source)
-    settings = protocol[1]
-    decisions = [cross_validated_decisions(frame, column, settings) for column in panel.columns]
-    result = decision_table(panel, frame, protocol)
-    sheets = decision_sheets(panel, frame, settings, decisions)
-    return Done(
-        config=run,
-        panels=[panel],
-        sheets=sheets,
-        files=[partial(write_result, result), partial(write_pictures, decisions)],
-        shown=[lay_out(result), *(sheet for sheet in sheets if sheet.name != "reliability")],
-        value=Sheets([lay_out(result), *sheets]),
     )
 
 

@@ -316,24 +316,18 @@ def _build(records: Sequence[Record]) -> Corpus:
             optional = _chosen(record, "system", "meta")
             statements[record_id] = Statement(record_id, record["text"], group, level=level, **optional)
         elif record["type"] == "citation":
-            citations.append(_citation(record))
+            unknown = {"meta": {**record.get("meta", {}), UNJUDGED: True}}
+            sets = record.get("evidence_sets", [record.get("evidence", {})])
+            citations.append(
+                Citation(
+                    *(citation_id(record), record["statement"], record["document"]),
+                    level=WORDS[plain_word(record.get("level", SupportLevel.NONE.label))],
+                    evidence=tuple(Evidence(*(tuple(of.get(name, ())) for name in _EVIDENCE)) for of in sets),
+                    **(_chosen(record, "meta") if "level" in record else unknown),
+                )
+            )
     return Corpus(
         header["name"], documents, statements, tuple(citations), header.get("dropped", {}), header.get("demo", False)
-    )
-
-
-def _citation(record: Record) -> Citation:
-    sets = record.get("evidence_sets", [record.get("evidence", {})])
-    return Citation(
-        id=citation_id(record),
-        statement_id=record["statement"],
-        document_id=record["document"],
-        level=WORDS[plain_word(record.get("level", SupportLevel.NONE.label))],
-        evidence=tuple(
-            Evidence(tuple(evidence_set.get("sentences", ())), tuple(evidence_set.get("texts", ())))
-            for evidence_set in sets
-        ),
-        **(_chosen(record, "meta") if "level" in record else {"meta": {**record.get("meta", {}), UNJUDGED: True}}),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal
 
 from metaeval.corpus.model import Corpus
 from metaeval.errors import UserError, unknown
@@ -28,13 +28,6 @@ class SourceFile:
     member: str = ""
 
 
-class Origin(TypedDict):
-    """The fields of a card that say where the data are from: the address, and the commit if it is a repository."""
-
-    origin: str
-    commit: str
-
-
 @dataclass(frozen=True, slots=True)
 class Repository:
     """Files on GitHub at one commit. name: OWNER/NAME of the repository. folder: the files' folder inside it."""
@@ -44,7 +37,7 @@ class Repository:
     folder: str = ""
 
     @property
-    def card(self) -> Origin:
+    def card(self) -> dict[str, Any]:
         """The fields `origin` and `commit` of a card."""
         return {"origin": f"https://github.com/{self.name}", "commit": self.commit}
 

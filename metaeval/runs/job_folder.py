@@ -382,11 +382,6 @@ class DoneJob:
         return self.folder.name.rpartition("-")[2]
 
 
-def is_hash(text: str) -> bool:
-    """Return whether a text may be the hash of a job, or the beginning of one."""
-    return re.fullmatch(r"[0-9a-f]{4,8}", text) is not None
-
-
 def done_jobs(results: Path) -> list[DoneJob]:
     """Return every job below a results folder (a folder NAME-HASH with a manifest), the newest first."""
     jobs = [
@@ -425,7 +420,8 @@ def find_job(results: Path, name: str) -> DoneJob:
     fitting = [job for job in jobs if job.name == name or job.folder.resolve() == named] or [
         job for job in jobs if job.name.startswith(name)
     ]
-    fitting = fitting or [job for job in jobs if is_hash(name) and job.hash.startswith(name)]
+    is_hash = re.fullmatch(r"[0-9a-f]{4,8}", name)  # or the beginning of one
+    fitting = fitting or [job for job in jobs if is_hash and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
         raise UserError(

@@ -124,6 +124,12 @@ class EvaluatedRun:
     protocols: Mapping[str, Protocol]
     left_out: Mapping[str, str]
 
+    @property
+    def are_decided(self) -> bool:
+        """Whether every metric has scores and all of them are levels (0, 1 or 2), so that they are decisions."""
+        scores = [column.score[~np.isnan(column.score)] for column in self.columns if column.kind == "metric"]
+        return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
+
 
 def run(
     config: RunConfig,
@@ -166,12 +172,6 @@ def evaluate_columns(
     if config.comparison.family == "suite":
         results = as_one_family(results)
     return EvaluatedRun(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
-
-
-def are_decided(evaluation: EvaluatedRun) -> bool:
-    """Return whether every metric has scores and all of them are levels (0, 1 or 2), so that they are decisions."""
-    scores = [column.score[~np.isnan(column.score)] for column in evaluation.columns if column.kind == "metric"]
-    return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
 
 
 def write_run(

@@ -347,10 +347,9 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
 
     Raises `UserError` where the data have such scores, of citations, and the rows are not citations or pages.
     """
-    if isinstance(source, RatedSet):
-        known = source.ratings.score_columns
-        scores = {metric: (column.score, column.fingerprint) for metric, column in known.items()}
-    else:
+    known = source.ratings.score_columns if isinstance(source, RatedSet) else {}
+    scores = {metric: (column.score, column.fingerprint) for metric, column in known.items()}
+    if isinstance(source, Job):
         if source.corpus.scores and source.config.unit not in ("citation", "page"):
             raise UserError(f"The scores published with {source.name} are of whole citations: add --unit citation.")
         scores = {
@@ -361,8 +360,8 @@ def published_columns(source: Job | RatedSet) -> list[AlignedColumn]:
         array_column(metric, score, {"metric": f"{metric}@published", "scores": f"sha256:{fingerprint[:12]}"})
         for metric, (score, fingerprint) in scores.items()
     ]
-    for place, column in enumerate(columns) if isinstance(source, RatedSet) else ():
-        unrated, cost = known[column.name].unrated, known[column.name].cost
-        signed = {"unlabelled": f"sha256:{sha256_json(numerals(unrated))[:12]}"} if unrated.size else {}
-        columns[place] = replace(column, unrated=unrated, cost=cost, fields={**column.fields, **signed})
+    for place, rated in enumerate(known.values()):
+        unlabelled = {"unlabelled": f"sha256:{sha256_json(numerals(rated.unrated))[:12]}"} if rated.unrated.size else {}
+        signed = {**columns[place].fields, **unlabelled}
+        columns[place] = replace(columns[place], unrated=rated.unrated, cost=rated.cost, fields=signed)
     return columns

@@ -156,24 +156,24 @@ def _neighbours(grid: Table, result: Result, tested: Significance, key: str) -> 
 _CORRELATION = Column(key="", label="", digits=2)
 
 
-def _shown(adjusted: bool) -> tuple[str, str]:
-    return "difference", "Holm" if adjusted else "p"
-
-
 def headline_pairs(pairs: Sequence[PairTables]) -> Table:
     """Return one table of the headline measures of all protocols: difference and adjusted p."""
     first = pairs[0].headline
+    tests = [tables.result.significance for tables in pairs if tables.result.significance]
+    most = max(tests, key=lambda tested: tested.tests, default=None)  # the largest family over which p is adjusted
+    of_p = Note("Holm", f"over {count(most.tests, 'test')} of a {most.family}") if most else Note()
+    of_p = Note("p", "of one test, not adjusted") if most and most.tests == 1 else of_p
     adjusted = any("Holm" in tables.headline.headings for tables in pairs)
     blocks = []
     for tables in pairs:
         headings = tables.headline.headings
-        places = [headings.index(name) for name in _shown("Holm" in headings)]
+        places = [headings.index("difference"), headings.index("Holm" if "Holm" in headings else "p")]
         blocks += [
             Block(block.title, tuple(replace(line, cells=tuple(line.cells[n] for n in places)) for line in block.lines))
             for block in tables.headline.blocks
         ]
     of_first = {str(note.label): note for note in first.footer}
-    readings = (Note("reading", _reading(pairs, blocks)), _adjustment(pairs))
+    readings = (Note("reading", _reading(pairs, blocks)), of_p)
     ranks = of_first["ranks"] if len(pairs) == 1 else Note()  # of several protocols the files hold them
     notes = (of_first.get("shown", Note()), *readings, ranks)
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
@@ -181,7 +181,7 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
         first,
         key=("pairs",),
         title="Pairs of metrics",
-        headings=_shown(adjusted),
+        headings=("difference", "Holm" if adjusted else "p"),
         blocks=tuple(blocks),
         footnotes=tuple(note for note in first.footnotes if note.label in used),
         footer=tuple(note for note in notes if note.text),
@@ -195,16 +195,6 @@ def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
     parts = dict.fromkeys(part for text in texts for part in text.split("; "))
     signs = {sign for block in blocks for line in block.lines for sign in line.name.replace("<", ">").split()}
     return "; ".join(part for part in parts if part.split()[1] in signs)
-
-
-def _adjustment(pairs: Sequence[PairTables]) -> Note:
-    """Return a note on the tests over which p is adjusted: the largest family of any protocol; empty without tests."""
-    tables = [tables.result.significance for tables in pairs if tables.result.significance]
-    if (tested := max(tables, key=lambda tested: tested.tests, default=None)) is None:
-        return Note()
-    if tested.tests == 1:
-        return Note("p", "of one test, not adjusted")
-    return Note("Holm", f"over {count(tested.tests, 'test')} of a {tested.family}")
 
 
 def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) -> list[str]:

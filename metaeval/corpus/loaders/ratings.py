@@ -32,7 +32,7 @@ and scored alone by ``metaeval score``, which needs no other columns.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf, isfinite, nan
@@ -180,18 +180,24 @@ def _ratings(name: str, table: UserTable, read: _Read, chosen: Mapping[str, str]
     return Ratings(name, columns, scores, dropped, levels, unrated, table.headings)
 
 
-def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
+def _headings(
+    table: UserTable, chosen: Mapping[str, str]
+) -> tuple[dict[str, str], dict[str, str], list[str], set[str], list[str]]:
+    """Return headings by role, the gold's dimension by heading, headings of votes, and all that are no score or field.
+
+    The last are headings that were understood and not declared, as clauses for a warning. Raises `UserError` for a
+    wrong option, several columns of gold or none, and a list or an object in a cell.
+    """
     dimensions = {heading: heading[5:].strip() for heading in table.headings if heading.casefold().startswith("gold:")}
     named = {role: chosen[role] for role in RATINGS if role in chosen}
     if dimensions and (named.get("gold") == ALL or named.get("gold") in dimensions.values()):
         del named["gold"]
-    if "," in (listed := named.get("annotator", "")) and listed not in table.headings:  # a column for each annotator
-        chosen = {**chosen, "votes": listed}
-        del named["annotator"]
+    if "," in named.get("annotator", "") and named["annotator"] not in table.headings:  # a column for each annotator
+        chosen = {**chosen, "votes": named.pop("annotator")}
     roles = table.find(RATINGS, named)
     pair = "" if "id" in roles or "pair" in named else roles.get("pair", "")
-    named_pairs = list(filter(None, table.texts(pair))) if pair else ()
-    if pair and len({*named_pairs}) == len(named_pairs):  # the ids of pairs, as 'metaeval pairs' writes them
+    pairs = [*filter(None, table.texts(pair))] if pair else []
+    if pair and len({*pairs}) == len(pairs):  # the ids of pairs, as 'metaeval pairs' writes them
         roles["id"] = roles.pop("pair")
     other = roles.pop("gold", "") if dimensions and "gold" not in named else ""
     if other and chosen.get("gold") not in dimensions.values():
@@ -216,7 +222,12 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
             "Where each annotator has a column, list them: --map annotator=COLUMN,COLUMN."
         )
     gold = [heading for heading in table.headings if heading.casefold().partition(":")[0] == "gold"]
-    taken = {*roles.values(), *dimensions, *votes, *gold, other}
+    guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
+    return roles, dimensions, votes, {*roles.values(), *dimensions, *votes, *gold, other}, guessed
+
+
+def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
+    roles, dimensions, votes, taken, guessed = _headings(table, chosen)
     rest = [heading for heading in table.headings if heading not in taken and not heading.startswith("fields:")]
     named_scores = _listed(table, chosen, "metrics")
     prices = [heading for heading in rest if heading.casefold().endswith("cost") and table.is_numbers(heading)]
@@ -238,10 +249,9 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     # A letter, as y, is as likely a text.
     verdicts = {word for word in WORDS if len(word) > 1}
     table = table.checked(named_scores or rest, lambda cell: plain_word(cell) in verdicts, _NO_METRIC)
-    columns = {}
     for heading in (*dimensions, *votes, *rest):
         table.column(heading)  # raises for a cell that cannot be read
-        columns[heading] = table.read(heading)
+    columns = {heading: table.read(heading) for heading in (*dimensions, *votes, *rest)}
     numbers = {heading: _numbers(columns[heading], _scale(columns[heading])) for heading in (*votes, *rest)}
     scores = named_scores or [
         heading
@@ -264,26 +274,12 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
             _log.warning(
                 "%s: %s is read as a field: the cost of a column NAME is named NAME_cost.", table.name, heading
             )
-    for heading in (heading for heading in rest if heading in fields and heading not in PAIR_FIELDS):
-        filled = [cell for cell in columns[heading][1].tolist() if not is_missing(cell)]
-        unknown = [shown(str(cell), 40) for cell in filled if plain_word(cell) not in verdicts]
-        if len(unknown) < len(filled) <= _FEW and unknown:
-            cure = f"{NAME_WORDS[3:]}, or leave it out: --set dataset_options.metrics=NAMES --set skip_bad_cells=true"
-            _log.warning(
-                "%s: %s has verdicts and %s, and is read as a field: %s.", table.name, shown(heading), unknown[0], cure
-            )
-    guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
+    unsure = [heading for heading in rest if heading in fields and heading not in PAIR_FIELDS]
+    _warn_of_words(table.name, {heading: columns[heading][1] for heading in unsure}, verdicts)
     if (likely := [shown(heading) for heading in scores if not heading.startswith("scores:")]) and not named_scores:
         guessed.append(f"scores from {', '.join(likely)} (others: --set dataset_options.metrics=NAMES)")
     for heading in (*dimensions, *votes):
-        plain, others, _ = columns[heading]
-        texts = {text.strip() for text in others.tolist() if isinstance(text, str)}
-        meant = {text: WORDS[word].label for text in sorted(texts) if (word := plain_word(text)) in WORDS}
-        readings = [f"{shown(text)} is {level}" for text, level in meant.items() if text.casefold() != level]
-        if meant and np.isfinite(plain).any():
-            guessed.append(f"words and numbers of {shown(heading)} as one scale (full is 2, partial 1, none 0)")
-        elif readings and heading in dimensions and "annotator" not in roles:
-            guessed.append(f"levels from {shown(heading)} ({', '.join(readings)})")
+        guessed += _words_read(heading, columns[heading], heading in dimensions and "annotator" not in roles)
     if guessed:
         _log.warning("%s is read so: %s.", table.name, ", ".join(guessed))
     if "group" not in roles:
@@ -304,33 +300,8 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
         row = table.row(place)
         cell = shown(str(row.value(heading)), 40)
         raise row.wrong(heading, f"is {cell}: write a number, or full, partial, none, yes or no, {NAME_WORDS}")
-    n = len(table)
-    cells_by_role = {role: table.texts(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
-    ids = table.texts(roles["id"]) if "id" in roles else objects([""] * n)
-    unnamed = np.flatnonzero(ids == "")
-    for place in unnamed.tolist():
-        ids[place] = f"row {place + 1}"
-    if "id" in roles and unnamed.size:
-        which = count(unnamed.size, "row"), table.row(int(unnamed[0])).where, ids[unnamed[0]]
-        _log.warning("%s: %s without an id, called by place: %s is %r.", table.name, *which)
-    known = {role: coded(column) for role, column in cells_by_role.items() if role != "text"}
-    of_votes = [read[heading].tolist() for heading in votes]
-    voted = (
-        {_name(heading): vote for heading, vote in zip(votes, row, strict=True) if vote == vote}
-        for row in zip(*of_votes, strict=True)
-    )
-    unnamed = coded([""] * n)
-    rows = RatingColumns(
-        text_array(ids),
-        _groups(known.get("group"), known.get("pair"), ids, "" if merged else table.name),
-        np.full(n, nan),
-        known.get("system") or unnamed,
-        known.get("subset") or unnamed,
-        cells_by_role.get("text", objects([""] * n)),
-        known.get("pair") or unnamed,
-        {_name(heading): table.texts(heading) for heading in fields},
-        objects(voted if votes else [{}] * n),
-    )
+    rows = _rows(table, roles, fields, [(_name(heading), read[heading]) for heading in votes], merged)
+    n = len(rows)
     sides = {name: read[heading] for heading, name in dimensions.items()}
     of_metrics = {_name(heading): read[heading] for heading in scores}
     if merged:
@@ -347,6 +318,59 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
         counts = table.name, f"{n:,}", f"{len(votes):,}", f"{blank:,}"
         _log.warning("%s: %s items, %s annotators, %s ratings blank.", *counts)
     return rows, sides, of_metrics, costs, words
+
+
+def _warn_of_words(name: str, columns: Mapping[str, Cells], verdicts: Collection[str]) -> None:
+    """Warn of fields, of whose distinct cells other than numbers (`columns`) some are verdicts and some are not."""
+    for heading, cells in columns.items():
+        filled = [cell for cell in cells.tolist() if not is_missing(cell)]
+        strange = [shown(str(cell), 40) for cell in filled if plain_word(cell) not in verdicts]
+        if len(strange) < len(filled) <= _FEW and strange:
+            cure = f"{NAME_WORDS[3:]}, or leave it out: --set dataset_options.metrics=NAMES --set skip_bad_cells=true"
+            what = f"{shown(heading)} has verdicts and {strange[0]}, and is read as a field"
+            _log.warning("%s: %s: %s.", name, what, cure)
+
+
+def _words_read(heading: str, column: _Column, levels: bool) -> Iterator[str]:
+    """Yield how a column of words is read: as one scale with its numbers or, if it is to be told, as which `levels`."""
+    plain, others, _ = column
+    texts = sorted({text.strip() for text in others.tolist() if isinstance(text, str)})
+    meant = {text: WORDS[word].label for text in texts if (word := plain_word(text)) in WORDS}
+    readings = [f"{shown(text)} is {level}" for text, level in meant.items() if text.casefold() != level]
+    if meant and np.isfinite(plain).any():
+        yield f"words and numbers of {shown(heading)} as one scale (full is 2, partial 1, none 0)"
+    elif readings and levels:
+        yield f"levels from {shown(heading)} ({', '.join(readings)})"
+
+
+def _rows(
+    table: UserTable, roles: Mapping[str, str], fields: Sequence[str], votes: list[tuple[str, Numbers]], merged: bool
+) -> RatingColumns:
+    """Return the rows without gold. votes: (n,) by annotator. merged: whether rows of one id will be one."""
+    n = len(table)
+    cells_by_role = {role: table.texts(roles[role]) for role in (*_OPTIONAL, "group") if role in roles}
+    ids = table.texts(roles["id"]) if "id" in roles else objects([""] * n)
+    unnamed = np.flatnonzero(ids == "")
+    for place in unnamed.tolist():
+        ids[place] = f"row {place + 1}"
+    if "id" in roles and unnamed.size:
+        which = count(unnamed.size, "row"), table.row(int(unnamed[0])).where, ids[unnamed[0]]
+        _log.warning("%s: %s without an id, called by place: %s is %r.", table.name, *which)
+    known = {role: coded(column) for role, column in cells_by_role.items() if role != "text"}
+    by_row = zip(*([(name, vote) for vote in column.tolist()] for name, column in votes), strict=True)
+    voted = ({name: vote for name, vote in row if vote == vote} for row in by_row)
+    unnamed = coded([""] * n)
+    return RatingColumns(
+        text_array(ids),
+        _groups(known.get("group"), known.get("pair"), ids, "" if merged else table.name),
+        np.full(n, nan),
+        known.get("system") or unnamed,
+        known.get("subset") or unnamed,
+        cells_by_role.get("text", objects([""] * n)),
+        known.get("pair") or unnamed,
+        {_name(heading): table.texts(heading) for heading in fields},
+        objects(voted if votes else [{}] * n),
+    )
 
 
 _FEW = 6
