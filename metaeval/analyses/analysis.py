@@ -293,23 +293,20 @@ class Analysis:
         """Run the analysis and return its output. on_part: called with each part that an analysis in `Parts` yields."""
         with reading_tables(getattr(options, "encoding", ""), getattr(options, "skip_bad_cells", False)):
             try:
-                return self._complete(options, progress, on_part)
+                output = self.run(options, progress)
+                while isinstance(output, Generator):
+                    try:
+                        part = next(output)
+                    except StopIteration as end:
+                        output = end.value
+                    else:
+                        if on_part:
+                            on_part(part)
+                return output
             except RequestsWritten as told:  # nothing was asked, and there is nothing to tabulate yet
                 from metaeval.report.notebook import NotebookText
 
                 return Done(config=options.run(), shown=(), verdict=[str(told)], value=NotebookText(str(told)))
-
-    def _complete(self, options: DeclaredOptions, progress: Progress, on_part: Callable[[Done], object] | None) -> Done:
-        output = self.run(options, progress)
-        while isinstance(output, Generator):
-            try:
-                part = next(output)
-            except StopIteration as end:
-                output = end.value
-            else:
-                if on_part:
-                    on_part(part)
-        return output
 
     def outputs(self, options: DeclaredOptions) -> list[Path]:
         """Return the paths of the output files that the options name."""

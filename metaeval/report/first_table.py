@@ -64,12 +64,20 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
             ),
         )
     else:
+        # Retrieval adds its pools: the rows are those of the result with the fewest.
+        least = min(results, key=lambda result: sum(result.data.levels.values()))
+        levels = " / ".join(f"{name} {least.data.levels[name]:,}" for name in LEVELS if name in least.data.levels)
+        largest = max(least.rows, key=lambda row: row.total, default=None)
+        rows = f"{largest.total if largest else 0:,} {units(least.unit)}"
+        if largest and largest.excluded:
+            rows += f" (left out: {', '.join(f'{number:,} {plain(why)}' for why, number in largest.excluded.items())})"
+        subtitle = (f"{place_of(least.data)}: {rows}, {count(least.data.groups, 'group')}", levels)
         title = "Metrics against human labels" if len(results) > 1 else plain(first.title)
         table = replace(
             table,
             key=("headline", *places.pop()),
             title=first.data.wording(title),
-            subtitle=_subtitle(results),
+            subtitle="; ".join(filter(None, subtitle)),
             groups=tuple(ColumnGroup(plain(name), len(same)) for name, same in by_protocol.items() if len(results) > 1),
         )
         table = _with_verdicts(table, shown, ranked, declarations)
@@ -153,15 +161,3 @@ def _with_verdicts(
         groups=groups,
         footnotes=(*table.footnotes, *notes),
     )
-
-
-def _subtitle(results: Sequence[Result]) -> str:
-    """Return, as text, the data and row counts of the result with the fewest rows; retrieval adds its pools."""
-    result = min(results, key=lambda result: sum(result.data.levels.values()))
-    data = result.data
-    counts = [f"{name} {data.levels[name]:,}" for name in LEVELS if name in data.levels]
-    largest = max(result.rows, key=lambda row: row.total, default=None)
-    rows = f"{largest.total if largest else 0:,} {units(result.unit)}"
-    if largest and largest.excluded:
-        rows += f" (left out: {', '.join(f'{number:,} {plain(why)}' for why, number in largest.excluded.items())})"
-    return "; ".join(filter(None, (f"{place_of(data)}: {rows}, {count(data.groups, 'group')}", " / ".join(counts))))

@@ -384,27 +384,26 @@ class DoneJob:
 
 def done_jobs(results: Path) -> list[DoneJob]:
     """Return every job below a results folder (a folder NAME-HASH with a manifest), the newest first."""
-    jobs = [
-        _read_job(results, path.parent)
-        for path in sorted(results.rglob(NAME))
-        if _HASH.search(path.parent.name) and not path.is_symlink() and not path.parent.is_symlink()
-    ]
+    jobs = []
+    for path in sorted(results.rglob(NAME)):
+        folder = path.parent
+        if not _HASH.search(folder.name) or path.is_symlink() or folder.is_symlink():
+            continue
+        content = read_manifest(folder)
+        config, data = content.get("config"), content.get("data")
+        metrics = config.get("metrics") if isinstance(config, dict) else None
+        jobs.append(
+            DoneJob(
+                name=folder.relative_to(results).as_posix(),
+                folder=folder,
+                command=str(content.get("command", "run")),
+                data=[str(name) for name in data] if isinstance(data, dict) else [],
+                metrics=[str(name) for name in metrics] if isinstance(metrics, list) else [],
+                finished=str(content.get("finished", "")),
+                files=list(listed_files(content)),
+            )
+        )
     return sorted(jobs, key=lambda job: job.finished, reverse=True)
-
-
-def _read_job(results: Path, folder: Path) -> DoneJob:
-    content = read_manifest(folder)
-    config, data = content.get("config"), content.get("data")
-    metrics = config.get("metrics") if isinstance(config, dict) else None
-    return DoneJob(
-        name=folder.relative_to(results).as_posix(),
-        folder=folder,
-        command=str(content.get("command", "run")),
-        data=[str(name) for name in data] if isinstance(data, dict) else [],
-        metrics=[str(name) for name in metrics] if isinstance(metrics, list) else [],
-        finished=str(content.get("finished", "")),
-        files=list(listed_files(content)),
-    )
 
 
 def find_job(results: Path, name: str) -> DoneJob:

@@ -280,20 +280,6 @@ class LoadedMetrics:
         if not any("batch" in metric.Options.model_fields for metric in self.by_name.values()):
             raise UserError(NOT_ASKING.format(", ".join(self.names), option))
 
-    def check_shard(self) -> None:
-        """Raise `UserError` for metrics whose scores or cost depend on the whole job, of which a shard has a part."""
-        for name in self.names:
-            metric = self[name]
-            if isinstance(metric, Combination):
-                why = "combines the scores of all pairs"
-            elif metric.corpus_dependent:
-                why = "depends on all sources of a job"
-            elif "budget" in metric.Options.model_fields:
-                why = "would spend its budget in each shard"
-            else:
-                continue
-            raise UserError(f"{name!r} {why}: leave --shard out for it, and score its pairs in one command.")
-
 
 def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
     """Load a run's metrics (each name once) and the members of combinations, without their models.
@@ -305,7 +291,13 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
     def load(name: str) -> Metric:
         if name not in by_name:
             by_name[name] = metric = load_metric(name, config)
-            check_modules(name, metric.card)
+            if missing := (card := metric.card).missing:
+                pip = f'"pip install {card.install or " ".join(missing)}"'
+                raise UserError(
+                    f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type "
+                    f"{install_extra(card.extra) if card.extra else pip}, or choose other metrics (those without a "
+                    "model: overlap, rouge, bm25, support-mini)."
+                )
             if isinstance(metric, ModelMetric) and metric.place:
                 _ = metric.model_folder  # one that is not there is told before data are read
         return by_name[name]
@@ -317,16 +309,6 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
             if isinstance(load(member), Combination):
                 raise UserError(f"{name!r} combines {member!r}, itself a combination: combine single metrics.")
     return LoadedMetrics(config, names, by_name)
-
-
-def check_modules(name: str, card: MetricCard) -> None:
-    """Raise `UserError` for a metric whose packages are not installed, with the command that installs them."""
-    if missing := card.missing:
-        install = install_extra(card.extra) if card.extra else f'"pip install {card.install or " ".join(missing)}"'
-        raise UserError(
-            f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type {install}, "
-            "or choose other metrics (those without a model: overlap, rouge, bm25, support-mini)."
-        )
 
 
 MetricProgress = Callable[[str, int, int], None]

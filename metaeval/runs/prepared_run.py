@@ -319,6 +319,7 @@ class RatedSet:
         """
         ratings, rows, order = self.ratings, self.ratings.columns, self.ratings.columns.order
         groups = rows.group.codes[order].astype(np.int64)
+        codes = {name: code for code, name in enumerate(rows.group.categories)}  # and further ones for other groups
         pools = groups
         if rows.pair.categories.any():
             pairs = rows.pair.codes[order]
@@ -352,7 +353,7 @@ class RatedSet:
             levels=ratings.levels,
             systems=tuple(rows.system.categories),
             votes=rows.votes[order],
-            unlabelled=_codes_beside(rows.group.categories, ratings.unrated.values()),
+            unlabelled=np.array([codes.setdefault(name, len(codes)) for name in ratings.unrated.values()], np.int64),
         )
 
 
@@ -448,12 +449,6 @@ class Frame:
         scores = np.append(np.where(np.isnan(self.gold), np.nan, score[self.numbers]), unrated)
         gold = np.append(self.gold, unknown)
         return Judgements(gold, scores, group, group, levels=self.levels, votes=votes, cost=costs)
-
-
-def _codes_beside(known: Iterable[str], names: Iterable[str]) -> Codes:
-    """Return the codes of group names: their numbers among the known ones, and further ones for others."""
-    numbers = {name: number for number, name in enumerate(known)}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
 
 
 _NO_EVIDENCE = "no evidence tells the chunk's level"

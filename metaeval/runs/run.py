@@ -41,7 +41,7 @@ from metaeval.runs.score_columns import (
 )
 from metaeval.runs.scored_table import pair_table
 from metaeval.runs.significance import as_one_family
-from metaeval.scoring.contract import PairScore
+from metaeval.scoring.contract import Combination, PairScore
 from metaeval.scoring.score_files import write_scores
 from metaeval.scoring.score_store import ScoreStore
 from protocols.contract import Protocol
@@ -264,8 +264,16 @@ def export_scores(
     _check_batch(metrics)
     if suffix == "parquet":
         parquet_library()  # refused here, before hours of scoring
-    if shard:
-        metrics.check_shard()
+    for name in metrics.names if shard else ():  # whose scores or cost depend on the whole job
+        if isinstance(metric := metrics[name], Combination):
+            why = "combines the scores of all pairs"
+        elif metric.corpus_dependent:
+            why = "depends on all sources of a job"
+        elif "budget" in metric.Options.model_fields:
+            why = "would spend its budget in each shard"
+        else:
+            continue
+        raise UserError(f"{name!r} {why}: leave --shard out for it, and score its pairs in one command.")
     table = pair_table(config) or {}
     job = None if table else prepare(config)
     metrics = metrics.settled(job.texts if job else [*table.values()])  # alike in all shards

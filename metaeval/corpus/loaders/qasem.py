@@ -68,30 +68,18 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
         elif not row.rows("qas"):
             draft.drop("rows without a judged question")
         else:
-            _add(draft, row, source)
+            group, model = row.identifier("source_id"), row.text("model")
+            # For GenSearch pages `model` is unique ("<response>_<number>"), and `source_id` ends with the system.
+            is_response = source == "verifiability"
+            name = f"{source}-{model}" if is_response else f"{source}-{group}-{model}"
+            system, meta = group.rpartition("-")[2] if is_response else model, {"datasource": row.text("datasource")}
+            draft.statement(Statement(name, detokenise(_summary(row)), group, system, meta))
+            questions = row.rows("qas")
+            of, supported = len(questions), sum(map(_is_supported, questions))
+            document, level = draft.document(detokenise(row.texts("source"))), support_level(supported, of)
+            votes = [question.numbers("annotations") for question in questions]
+            draft.cite(name, name, document, level, questions=of, supported=supported, votes=votes)
     return draft.corpus()
-
-
-def _add(draft: CorpusDraft, row: DataRow, source: str) -> None:
-    group = row.identifier("source_id")
-    model = row.text("model")
-    # For GenSearch pages `model` is already unique ("<response>_<number>") and `source_id` ends with the system.
-    is_response = source == "verifiability"
-    statement_id = draft.statement(
-        Statement(
-            f"{source}-{model}" if is_response else f"{source}-{group}-{model}",
-            detokenise(_summary(row)),
-            group=group,
-            system=group.rpartition("-")[2] if is_response else model,
-            meta={"datasource": row.text("datasource")},
-        )
-    )
-    questions = row.rows("qas")
-    supported = sum(map(_is_supported, questions))
-    level = support_level(supported, len(questions))
-    document = draft.document(detokenise(row.texts("source")))
-    votes = [question.numbers("annotations") for question in questions]
-    draft.cite(statement_id, statement_id, document, level, questions=len(questions), supported=supported, votes=votes)
 
 
 def support_level(supported: int, questions: int) -> SupportLevel:

@@ -50,21 +50,16 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
                 if path := paths.get(f"{file}.{part}.entailment_score.{ending}"):
                     by_claim = _best_chunk(path, ids) if metric in T5 else _verdicts(path)
                     scores.setdefault(metric, {}).update({claim: by_claim.get(claim) for claim in kept})
-            _add_claims(draft, rows, ids, kept)
+            of_claims: dict[str, list[DataRow]] = {claim: [] for claim in kept}
+            for claim, row in zip(ids, rows, strict=True):
+                if claim in of_claims:
+                    of_claims[claim].append(row)
+            for claim, of_claim in of_claims.items():
+                first, sentences = of_claim[0], dict(pair for row in of_claim for pair in _numbered(row))
+                draft.statement(Statement(claim, first.text("claim"), group=first.row("meta").text("claim_title")))
+                document = draft.document(sentences=[sentences[number] for number in sorted(sentences)])
+                draft.cite(claim, claim, document, first.choice("label", LABELS))
     return draft.corpus(scores)
-
-
-def _add_claims(draft: CorpusDraft, rows: Iterable[DataRow], ids: Iterable[str], kept: Iterable[str]) -> None:
-    """Add the claims `kept` to the draft. rows: the chunks; ids: the claim's id of each."""
-    by_claim_id: dict[str, list[DataRow]] = {claim: [] for claim in kept}
-    for claim, row in zip(ids, rows, strict=True):
-        if claim in by_claim_id:
-            by_claim_id[claim].append(row)
-    for claim, chunk_rows in by_claim_id.items():
-        first, sentences = chunk_rows[0], dict(pair for row in chunk_rows for pair in _numbered(row))
-        draft.statement(Statement(claim, first.text("claim"), group=first.row("meta").text("claim_title")))
-        document = draft.document(sentences=[sentences[number] for number in sorted(sentences)])
-        draft.cite(claim, claim, document, first.choice("label", LABELS))
 
 
 def _numbered(row: DataRow) -> Iterable[tuple[int, str]]:
