@@ -86,7 +86,13 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         if protocol.table_number
     }
     declarations = declarations_of(suite.protocols.values())
-    layout = _grouped(suite) if suite.runs[0].layout == "base-paper" else FLAT
+    layout = FLAT
+    if suite.runs[0].layout == "base-paper":  # each metric in the group of its card's family, ROC-AUC in % as 92.61
+        groups = {}
+        for of, name in ((run, name) for run in suite.runs for name in run.metrics):
+            with contextlib.suppress(UserError):  # a file of scores, or a metric that is not here
+                groups[name] = BASE_PAPER_GROUPS.get(load_metric(name, of).card.family, OTHER_GROUP)
+        layout = PaperLayout(groups, percent_digits=2)
     tables = paper_tables(results, omissions(left_out), numbered, layout)
     return Done(
         config=suite.runs[0],
@@ -99,16 +105,6 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         value=SuiteResults(results, declarations, tables),
         exit_code=int(lacks_data(left_out)),
     )
-
-
-def _grouped(suite: Suite) -> PaperLayout:
-    """Return the base paper's layout: each metric in the group of its card's family, ROC-AUC in per cent as 92.61."""
-    groups = {}
-    for run in suite.runs:
-        for name in run.metrics:
-            with contextlib.suppress(UserError):  # a file of scores, or a metric that is not here
-                groups[name] = BASE_PAPER_GROUPS.get(load_metric(name, run).card.family, OTHER_GROUP)
-    return PaperLayout(groups, percent_digits=2)
 
 
 def write_evaluated(

@@ -90,7 +90,9 @@ def language_of(texts: tuple[str, ...]) -> str:
     if not language_note(some):
         return "en"
     if find_spec("py3langid") is None:
-        language = _by_script("".join(some))
+        scripts = Counter(unicodedata.name(c, "LATIN").split()[0] for text in some for c in text if c.isalpha())
+        most = (_SCRIPTS.get(name, "other") for name, _ in scripts.most_common(1) if name != "LATIN")
+        language = "ja" if scripts["HIRAGANA"] + scripts["KATAKANA"] else next(most, "en")
         _warn(language)
         return language
     classify = importlib.import_module("py3langid").classify
@@ -104,13 +106,6 @@ def language_of(texts: tuple[str, ...]) -> str:
 def language_of_pairs(statements: Collection[str], sources: Collection[str]) -> str:
     """Return the language of a job's texts, from its alphabetically first 250 statements and 250 sources."""
     return language_of((*nsmallest(_READ, statements), *nsmallest(_READ, sources)))
-
-
-def _by_script(text: str) -> str:
-    names = Counter(unicodedata.name(char, "LATIN").split()[0] for char in text if char.isalpha())
-    if names["HIRAGANA"] + names["KATAKANA"]:
-        return "ja"
-    return next((_SCRIPTS.get(name, "other") for name, _ in names.most_common(1) if name != "LATIN"), "en")
 
 
 @cache

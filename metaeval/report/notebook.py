@@ -156,16 +156,11 @@ class Sheets(dict[str, Table], WrittenOnce):
         return "".join(f"<div>{html_report.table_of(sheet)}</div>" for sheet in self.values())
 
 
-def in_notebook() -> bool:
-    """Return whether the code runs in the kernel of a notebook; IPython is not imported for this."""
-    shell = sys.modules.get("IPython")
-    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"
-
-
 @contextlib.contextmanager
 def notebook_progress() -> Iterator[Callable[[str, int, int], None] | None]:
     """Yield a progress callback for notebooks: (metric, pairs done, pairs in all); None elsewhere or without tqdm."""
-    if not in_notebook():
+    shell = sys.modules.get("IPython")  # which is not imported for this
+    if shell is None or type(shell.get_ipython()).__name__ != "ZMQInteractiveShell":
         yield None
         return
     try:

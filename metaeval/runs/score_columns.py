@@ -148,25 +148,18 @@ def scored_columns(
         }
     columns: list[AlignedColumn] = []
     for name in dict.fromkeys(metrics.config.metrics):
-        for column in [scored[name]] if name in scored else _columns_with_scores(job, name, metrics.files.get(name)):
+        if name in scored:
+            of_name = [scored[name]]
+        elif name in metrics.files:
+            of_name = file_columns(job, name, metrics.files[name])
+        elif not (of_name := [column for column in published_columns(job) if name in (column.name, PUBLISHED)]):
+            raise UserError(
+                f"No scores of {name!r} were published with {job.name} ({job.split}): give a file of scores, or "
+                "another metric."
+            )
+        for column in of_name:
             columns.append(with_unique_name(column, columns, name))
     return columns
-
-
-def _columns_with_scores(job: Job | RatedSet, name: str, files: Sequence[ScoreFile] | None) -> Sequence[AlignedColumn]:
-    """Return the columns of a score file (`files`); None: those published with the data as `name`, or all of them."""
-    if files is not None:
-        return file_columns(job, name, files)
-    columns = published_columns(job)
-    if name == PUBLISHED and columns:
-        return columns
-    named = [column for column in columns if column.name == name]
-    if not named:
-        raise UserError(
-            f"No scores of {name!r} were published with {job.name} ({job.split}): give a file of scores, or another "
-            "metric."
-        )
-    return named
 
 
 def file_columns(source: Job | RatedSet, name: str, files: Sequence[ScoreFile]) -> list[AlignedColumn]:
