@@ -195,32 +195,29 @@ def check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
         else:
             firsts[kind][record_id] = (number, record)
     for number, record in numbered:
-        if record.get("type") == "citation":
-            yield from _check_citation(number, record, firsts)
-
-
-def _check_citation(number: int, record: Record, firsts: dict[str, dict[str, Numbered]]) -> Iterator[Problem]:
-    for end in ("statement", "document"):
-        target = record.get(end)
-        if isinstance(target, str) and target and target not in firsts[end]:
-            yield Problem(number, end, shown(target), f"the id of a {end} in this file")
-    document = record.get("document")
-    if not isinstance(document, str) or document not in firsts["document"]:
-        return
-    sentences = firsts["document"][document][1].get("sentences", [])
-    if not isinstance(sentences, list):
-        return
-    for name in ("evidence", "evidence_sets"):
-        for place, evidence in _objects(name, record.get(name)):
-            indices = evidence.get("sentences") if isinstance(evidence, dict) else None
-            if not isinstance(indices, list):
-                continue
-            if indices and not sentences:
-                allowed = f'evidence "texts" only, because document {shown(document)} has no "sentences"'
-                yield Problem(number, f"{place}.sentences", shown(indices), allowed)
-            elif any(isinstance(index, int) and index >= len(sentences) for index in indices):
-                allowed = f"0 to {len(sentences) - 1}, the sentences of document {shown(document)}"
-                yield Problem(number, f"{place}.sentences", shown(indices), allowed)
+        if record.get("type") != "citation":
+            continue
+        for end in ("statement", "document"):
+            target = record.get(end)
+            if isinstance(target, str) and target and target not in firsts[end]:
+                yield Problem(number, end, shown(target), f"the id of a {end} in this file")
+        document = record.get("document")
+        if not isinstance(document, str) or document not in firsts["document"]:
+            continue
+        sentences = firsts["document"][document][1].get("sentences", [])
+        if not isinstance(sentences, list):
+            continue
+        for name in ("evidence", "evidence_sets"):
+            for place, evidence in _objects(name, record.get(name)):
+                indices = evidence.get("sentences") if isinstance(evidence, dict) else None
+                if not isinstance(indices, list):
+                    continue
+                if indices and not sentences:
+                    allowed = f'evidence "texts" only, because document {shown(document)} has no "sentences"'
+                    yield Problem(number, f"{place}.sentences", shown(indices), allowed)
+                elif any(isinstance(index, int) and index >= len(sentences) for index in indices):
+                    allowed = f"0 to {len(sentences) - 1}, the sentences of document {shown(document)}"
+                    yield Problem(number, f"{place}.sentences", shown(indices), allowed)
 
 
 # Legal inside a JSON string, but many tools take them for the end of a line.

@@ -185,8 +185,16 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
         marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
         scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
         controls = list(trivial_columns(source, overlap=OVERLAP not in scored_here))
-        if REFERENCE_MODEL not in scored_here and (score := _reference_scores(source)) is not None:
-            controls.append(_control_column(REFERENCE_MODEL, score))
+        if REFERENCE_MODEL not in scored_here:
+            why = ""
+            if is_fitted_on(_control_metric(REFERENCE_MODEL), source):
+                why = f"it was fitted on {source.name} {source.split}"
+            elif len(source.texts) > MAX_CONTROL_PAIRS:
+                why = f"{len(source.texts):,} pairs would take minutes. Name it as a metric to have it"
+            else:
+                controls.append(_control_column(REFERENCE_MODEL, _metric_control(source, REFERENCE_MODEL)))
+            if why:
+                _log.warning("Without the control %s: %s.", REFERENCE_MODEL, why)
     taken = {column.name for column in marked}
     return [
         *marked,
@@ -205,20 +213,6 @@ def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
 
 def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
     return replace(array_column(name, score, {"control": name}, Status.NOTHING_TO_SCORE), kind="control")
-
-
-def _reference_scores(job: Job) -> NDArray[np.float64] | None:
-    """Return the reference model's scores, (n,); None, with a warning, on its own training data and for many pairs."""
-    if is_fitted_on(_control_metric(REFERENCE_MODEL), job):
-        _log.warning("Without the control %s: it was fitted on %s %s.", REFERENCE_MODEL, job.name, job.split)
-        return None
-    if len(job.texts) > MAX_CONTROL_PAIRS:
-        _log.warning(
-            "Without the control %s: %s pairs would take minutes. Name it as a metric to have it.",
-            *(REFERENCE_MODEL, f"{len(job.texts):,}"),
-        )
-        return None
-    return _metric_control(job, REFERENCE_MODEL)
 
 
 def _metric_control(job: Job, name: str) -> NDArray[np.float64]:
