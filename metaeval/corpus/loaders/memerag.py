@@ -12,7 +12,6 @@ from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
 from metaeval.corpus.dataset import Dataset, Repository, SourceFile, with_all
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.stats.arrays import majority
 
 REPOSITORY = Repository("amazon-science/MEMERAG", "bf8c052a209e971020975dc3634169cfa5f908f2", "data")
 LANGUAGES = ("en", "de", "es", "fr", "hi")
@@ -56,8 +55,10 @@ def _load_votes(split: str, paths: Mapping[str, Path], options: Mapping[str, Any
 
 def _majority(labels: list[SupportLevel | None]) -> SupportLevel | None:
     """Return the more frequent of FULL and NONE; None if they are tied, or not more frequent than labels of None."""
-    most = majority(-1.0 if label is None else float(label) for label in labels)
-    return SupportLevel(int(most)) if most >= 0 else None
+    supported, not_supported = (labels.count(level) for level in (SupportLevel.FULL, SupportLevel.NONE))
+    if supported == not_supported or max(supported, not_supported) <= labels.count(None):
+        return None
+    return SupportLevel.FULL if supported > not_supported else SupportLevel.NONE
 
 
 def _sentences(paths: Mapping[str, Path]) -> Iterator[tuple[Statement, list[str], list[SupportLevel | None]]]:
