@@ -31,42 +31,19 @@ from metaeval.scoring.contract import MetricCard, PairScore, Span, Status, TwoSt
 if TYPE_CHECKING:
     import torch
 
-LAYERS = {
-    "albert-xlarge-v2": 13,
-    "albert-xxlarge-v2": 8,
-    "allenai/scibert_scivocab_uncased": 8,
-    "bert-base-chinese": 8,
-    "bert-base-multilingual-cased": 9,
-    "bert-base-uncased": 9,
-    "bert-large-uncased": 18,
-    "distilbert-base-uncased": 5,
-    "distilroberta-base": 5,
-    "google/electra-base-discriminator": 9,
-    "google/electra-large-discriminator": 14,
-    "microsoft/deberta-base": 9,
-    "microsoft/deberta-base-mnli": 9,
-    "microsoft/deberta-large": 16,
-    "microsoft/deberta-large-mnli": 18,
-    "microsoft/deberta-xlarge": 18,
-    "microsoft/deberta-xlarge-mnli": 40,
-    "microsoft/deberta-v2-xlarge": 10,
-    "microsoft/deberta-v2-xlarge-mnli": 17,
-    "microsoft/deberta-v2-xxlarge": 21,
-    "microsoft/deberta-v2-xxlarge-mnli": 22,
-    "microsoft/deberta-v3-xsmall": 10,
-    "microsoft/deberta-v3-small": 4,
-    "microsoft/deberta-v3-base": 9,
-    "microsoft/deberta-v3-large": 12,
-    "microsoft/mdeberta-v3-base": 10,
-    "microsoft/mpnet-base": 8,
-    "princeton-nlp/sup-simcse-roberta-large": 16,
-    "princeton-nlp/sup-simcse-bert-base-uncased": 10,
-    "roberta-base": 10,
-    "roberta-large": 17,
-    "roberta-large-mnli": 19,
-    "xlm-roberta-base": 9,
-    "xlm-roberta-large": 17,
-}
+_LAYERS = """
+    albert-xlarge-v2=13 albert-xxlarge-v2=8 allenai/scibert_scivocab_uncased=8 bert-base-chinese=8
+    bert-base-multilingual-cased=9 bert-base-uncased=9 bert-large-uncased=18 distilbert-base-uncased=5
+    distilroberta-base=5 google/electra-base-discriminator=9 google/electra-large-discriminator=14
+    microsoft/deberta-base=9 microsoft/deberta-base-mnli=9 microsoft/deberta-large=16
+    microsoft/deberta-large-mnli=18 microsoft/deberta-xlarge=18 microsoft/deberta-xlarge-mnli=40
+    microsoft/deberta-v2-xlarge=10 microsoft/deberta-v2-xlarge-mnli=17 microsoft/deberta-v2-xxlarge=21
+    microsoft/deberta-v2-xxlarge-mnli=22 microsoft/deberta-v3-xsmall=10 microsoft/deberta-v3-small=4
+    microsoft/deberta-v3-base=9 microsoft/deberta-v3-large=12 microsoft/mdeberta-v3-base=10 microsoft/mpnet-base=8
+    princeton-nlp/sup-simcse-roberta-large=16 princeton-nlp/sup-simcse-bert-base-uncased=10 roberta-base=10
+    roberta-large=17 roberta-large-mnli=19 xlm-roberta-base=9 xlm-roberta-large=17
+"""
+LAYERS = {name: int(layer) for name, layer in (model.split("=") for model in _LAYERS.split())}
 """Hub id -> the layer that correlates best with human scores on WMT16 (bert-score 0.3.13, `model2layers`)."""
 
 BASELINES = {
@@ -82,34 +59,6 @@ BASELINES = {
 _FAMILIES = "albert bert camembert deberta deberta-v2 distilbert electra mpnet roberta xlm-roberta".split()
 _PUBLISHERS = ("FacebookAI/", "albert/", "distilbert/", "google-bert/")  # prefixes of newer names of the same models
 _LIMIT = 512
-
-
-def known_as(hub_id: str) -> str:
-    """Return a model's name in `LAYERS` and `BASELINES`: its hub id without a publisher that was added later."""
-    publisher = next((prefix for prefix in _PUBLISHERS if hub_id.startswith(prefix)), "")
-    return hub_id.removeprefix(publisher)
-
-
-def find_layer(hub_id: str, wished: int | None) -> int:
-    """Return the layer to compare: `wished`, else that of `LAYERS`; raises `UserError` if neither has one."""
-    layer = wished or LAYERS.get(known_as(hub_id))
-    if layer is None:
-        raise UserError(
-            f"BERTScore knows no best layer of {hub_id}: give one (about two thirds of the model's are usual) with "
-            "--set metric_options.bertscore.layer=N."
-        )
-    return layer
-
-
-def find_baseline(hub_id: str, layer: int) -> tuple[float, float, float]:
-    """Return the precision, recall and F1 that rescaling maps to 0; raises `UserError` when they are not known."""
-    baseline = BASELINES.get((known_as(hub_id), layer))
-    if baseline is None:
-        raise UserError(
-            f"No baseline is known for layer {layer} of {hub_id}: give it as the option 'baseline', "
-            "precision, recall and F1 separated by commas, or leave 'rescale' out."
-        )
-    return baseline
 
 
 class _Text(str):
@@ -261,21 +210,39 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @cached_property
     def layer(self) -> int:
-        """The layer whose states are compared."""
-        return find_layer(self.published, self.options.layer)
+        """The layer whose states are compared: the option's, else that of `LAYERS`; `UserError` without either."""
+        layer = self.options.layer or LAYERS.get(self._known_as)
+        if layer is None:
+            raise UserError(
+                f"BERTScore knows no best layer of {self.published}: give one (about two thirds of the model's are "
+                "usual) with --set metric_options.bertscore.layer=N."
+            )
+        return int(layer)
 
     @cached_property
     def baseline(self) -> tuple[float, float, float] | None:
-        """Return the precision, recall and F1 that rescaling maps to 0; None without rescaling."""
+        """Return the precision, recall and F1 that rescaling maps to 0, None without; `UserError` if none is known."""
         if not self.options.rescale:
             return None
-        return self.options.baseline or find_baseline(self.published, self.layer)
+        baseline = self.options.baseline or BASELINES.get((self._known_as, self.layer))
+        if baseline is None:
+            raise UserError(
+                f"No baseline is known for layer {self.layer} of {self.published}: give it as the option 'baseline', "
+                "precision, recall and F1 separated by commas, or leave 'rescale' out."
+            )
+        return baseline
 
     @property
     def published(self) -> str:
         """The hub id; of a folder that has the name of a model of the table, that model's."""
         ends = {name.rpartition("/")[2]: name for name in LAYERS}
         return ends.get(self.place.absolute().name, str(self.place)) if self.place else self.wanted.hub_id
+
+    @property
+    def _known_as(self) -> str:
+        """The model's name in `LAYERS` and `BASELINES`: its hub id without a publisher that was added later."""
+        publisher = next((prefix for prefix in _PUBLISHERS if self.published.startswith(prefix)), "")
+        return self.published.removeprefix(publisher)
 
     def identity(self) -> dict[str, Any]:
         """Return the metric's identity, including the layer and the baseline in use, and an engine that is not ours."""
