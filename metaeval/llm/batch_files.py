@@ -36,10 +36,9 @@ def write_batch(path: Path, bodies: Mapping[str, bytes]) -> str:
     if not bodies:
         return f"0 requests written to {path}: every reply is stored already."
     return (
-        f"{count(len(bodies), 'request')} written to {path}, and nothing asked. Have a batch API or "
-        f"'vllm run-batch -i {path} "
-        "-o REPLIES' answer them, then type the same command with --replies REPLIES in the place of --requests "
-        "(of cite: --set batch=REPLIES, --set requests=FILE)."
+        f"{count(len(bodies), 'request')} written to {path}, and nothing asked. Have a batch API or 'vllm run-batch "
+        f"-i {path} -o REPLIES' answer them, then type the same command with --replies REPLIES in the place of "
+        "--requests (of cite: --set batch=REPLIES, --set requests=FILE)."
     )
 
 
@@ -73,17 +72,15 @@ class BatchSession:
 
     def note(self) -> str:
         """Return one line of counts: replies from batch and store, failed requests, lines of no request of this run."""
-        parts = [
-            f"{count(self.ledger.taken, 'reply')} taken from {self._path}, {self.ledger.stored:,} from the reply store"
+        ledger = self.ledger
+        failed = f"{count(ledger.failed.total(), 'request')} without one ({causes(ledger.failed)})"
+        told: list[tuple[object, str]] = [
+            (True, f"{count(ledger.taken, 'reply')} taken from {self._path}, {ledger.stored:,} from the reply store"),
+            (ledger.failed, f"{failed}: --requests writes them again"),
+            (self._foreign, f"{count(len(self._foreign), 'line')} of the file about no request of this run"),
+            (ledger.unparsed, f"{count(ledger.unparsed, 'reply')} without a score"),
         ]
-        if self.ledger.failed:
-            failed = f"{count(self.ledger.failed.total(), 'request')} without one ({causes(self.ledger.failed)})"
-            parts.append(f"{failed}: --requests writes them again")
-        if self._foreign:
-            parts.append(f"{count(len(self._foreign), 'line')} of the file about no request of this run")
-        if self.ledger.unparsed:
-            parts.append(f"{count(self.ledger.unparsed, 'reply')} without a score")
-        return "; ".join(parts)
+        return "; ".join(text for is_so, text in told if is_so)
 
     def close(self) -> None:
         """Do nothing, as no connection is open."""

@@ -53,9 +53,8 @@ class Estimate:
         if self.dearest:
             cost += f" (a budget of at least {usd_enough(self.dearest)}, for the dearest request at its very worst)"
         return (
-            f"{count(self.requests, 'request')} to ask, {count(self.stored, 'reply')} already "
-            f"stored; about {self.tokens_in:,} "
-            f"tokens in (4 characters each), at most {self.tokens_out:,} out; {cost}"
+            f"{count(self.requests, 'request')} to ask, {count(self.stored, 'reply')} already stored; about "
+            f"{self.tokens_in:,} tokens in (4 characters each), at most {self.tokens_out:,} out; {cost}"
         )
 
 
@@ -174,34 +173,24 @@ class Ledger:
 
     def note(self) -> str:
         """Return one line: numbers of replies, stored replies and tokens, the cost, and whatever went wrong."""
-        parts = [f"{count(self.answered, 'reply')} asked for, {self.stored:,} from the reply store"]
-        if self.damaged:
-            parts.append(f"{self.damaged:,} kept replies were damaged and were asked for again")
-        parts.append(f"{count(self.tokens_in, 'token')} in, {self.tokens_out:,} out")
-        if self.purse.prices:
-            parts.append(usd(self.purse.paid))
-        if self.purse.unconfirmed:
-            parts.append(f"up to {usd(self.purse.unconfirmed)} more for replies that never came")
-        if self.uncounted:
-            parts.append(f"{count(self.uncounted, 'reply')} without a usable token count")
-        if len(self.models) > 1:
-            parts.append(f"answered under several model names ({', '.join(sorted(self.models))})")
-        if len(self.servers) > 1:
-            parts.append(
-                "answered by " + ", ".join(f"{url} ({answers:,})" for url, answers in sorted(self.servers.items()))
-            )
-        parts += [f"{url} was left out ({why})" for url, why in self.left_out.items()]
-        if self.retries:
-            parts.append(f"{count(self.retries.total(), 'retry')} ({causes(self.retries)})")
-        if self.unparsed:
-            parts.append(f"{count(self.unparsed, 'reply')} without a score")
-        if self.asked_again:
-            parts.append(f"{self.asked_again:,} of them asked for again, {self.read_again:,} read then")
-        if self.failed:
-            parts.append(
-                f"{count(self.failed.total(), 'request')} failed ({causes(self.failed)}): the next run asks again"
-            )
-        return "; ".join(parts)
+        servers = ", ".join(f"{url} ({answers:,})" for url, answers in sorted(self.servers.items()))
+        failed = f"{count(self.failed.total(), 'request')} failed ({causes(self.failed)})"
+        told: list[tuple[object, str]] = [
+            (True, f"{count(self.answered, 'reply')} asked for, {self.stored:,} from the reply store"),
+            (self.damaged, f"{self.damaged:,} kept replies were damaged and were asked for again"),
+            (True, f"{count(self.tokens_in, 'token')} in, {self.tokens_out:,} out"),
+            (self.purse.prices, usd(self.purse.paid)),
+            (self.purse.unconfirmed, f"up to {usd(self.purse.unconfirmed)} more for replies that never came"),
+            (self.uncounted, f"{count(self.uncounted, 'reply')} without a usable token count"),
+            (len(self.models) > 1, f"answered under several model names ({', '.join(sorted(self.models))})"),
+            (len(self.servers) > 1, f"answered by {servers}"),
+            *((True, f"{url} was left out ({why})") for url, why in self.left_out.items()),
+            (self.retries, f"{count(self.retries.total(), 'retry')} ({causes(self.retries)})"),
+            (self.unparsed, f"{count(self.unparsed, 'reply')} without a score"),
+            (self.asked_again, f"{self.asked_again:,} of them asked for again, {self.read_again:,} read then"),
+            (self.failed, f"{failed}: the next run asks again"),
+        ]
+        return "; ".join(text for is_so, text in told if is_so)
 
 
 def causes(counts: Counter[Cause]) -> str:

@@ -25,8 +25,7 @@ from metaeval.llm.reply_store import Received, ReplyStore
 
 _log = logging.getLogger("metaeval")
 
-GRACE = 5.0
-"""Seconds that a run which ends waits for replies in flight: they may have been paid for."""
+GRACE = 5.0  # seconds that a run which ends waits for replies in flight: they may have been paid for
 
 Progress = Callable[[int, int], None]
 """Called after each reply or failure with the number of requests that have one so far, and the number of all."""
@@ -95,10 +94,9 @@ class ChatClient:
         self._store = store
         self._commits = _Commits(store)
         self._ledger = ledger
+        limits = (options.concurrency, options.timeout, options.reply_bytes)
         each = [replace(endpoint, base_url=url) for url in endpoint.addresses]
-        self._servers = [
-            _Server(url, Transport(url, options.concurrency, options.timeout, options.reply_bytes)) for url in each
-        ]
+        self._servers = [_Server(of_one, Transport(of_one, *limits)) for of_one in each]
         self._pace = Pace(options.requests_per_minute, options.backoff)
         self._room = asyncio.Event()  # set when money that was held may have come back
         self._known: set[str] = set()  # settings that the server has answered
@@ -239,14 +237,8 @@ class ChatClient:
             url, why = server.endpoint.base_url, f"{fault.cause}: {fault.detail}"
             server.back = now + _LEFT_OUT_FOR
             if url not in self._ledger.left_out:
-                _log.warning(
-                    "The server %s is left out after %s failures in a row (last: %s), and tried again every %g s; the "
-                    "other servers go on.",
-                    url,
-                    server.failures,
-                    why,
-                    _LEFT_OUT_FOR,
-                )
+                failed = f"{server.failures} failures in a row (last: {why}), and tried again every {_LEFT_OUT_FOR:g} s"
+                _log.warning("The server %s is left out after %s; the other servers go on.", url, failed)
             self._ledger.left_out[url] = why
 
     async def _attempt(self, key: bytes, request: ChatRequest, server: _Server) -> Reply:

@@ -45,8 +45,8 @@ class Endpoint:
 
     @property
     def addresses(self) -> list[str]:
-        """Return the distinct base URLs."""
-        return addresses_in(self.base_url)
+        """Return the distinct base URLs, in order."""
+        return list(dict.fromkeys(self.base_url.split(",")))
 
     @property
     def name(self) -> str:
@@ -58,11 +58,6 @@ class Endpoint:
         """Return whether the base URL is OpenAI's own; only then organisation and project are sent."""
         parts = urlsplit(self.base_url)
         return parts.scheme == "https" and f".{parts.hostname}".endswith(".api.openai.com")
-
-
-def addresses_in(base_url: str) -> list[str]:
-    """Return the distinct base URLs in a text that separates them by commas, in order."""
-    return list(dict.fromkeys(base_url.split(",")))
 
 
 _NO_ADDRESS = "an address should look like http://127.0.0.1:8000/v1, without a key"
@@ -172,7 +167,7 @@ class ModelOptions(EndpointOptions):
     @property
     def server_name(self) -> str:
         """Return the name that identifies the servers in the keys of stored replies."""
-        return self.server or addresses_in(self.base_url)[0]
+        return self.server or self.base_url.split(",")[0]
 
     def endpoint(self) -> Endpoint:
         """Return the endpoint with its key from the environment; raises `UserError` if a required key is missing.
@@ -180,7 +175,7 @@ class ModelOptions(EndpointOptions):
         A server of one's own often needs no key: only OpenAI's address, and a variable that was named, require one.
         """
         name, key = self.api_key_env, os.environ.get(self.api_key_env, "").strip()
-        if not key and (OPENAI in addresses_in(self.base_url) or name != KEY_NAME):
+        if not key and (OPENAI in self.base_url.split(",") or name != KEY_NAME):
             raise UserError(
                 f"{self.base_url} needs a key, and the environment variable {name} is not set: type export {name}=... "
                 "and run the same command again, or give a server of your own (--base-url http://HOST:PORT/v1, in "
@@ -217,8 +212,7 @@ PASSING = frozenset(
 )
 """Causes that another try may mend."""
 
-ENDING = frozenset({Cause.KEY, Cause.UNKNOWN, Cause.QUOTA})
-"""Causes that every request of the run would meet."""
+ENDING = frozenset({Cause.KEY, Cause.UNKNOWN, Cause.QUOTA})  # causes that every request of the run would meet
 
 MAYBE_CHARGED = frozenset({Cause.DROPPED, Cause.TIMEOUT, Cause.GARBLED, Cause.TOO_LARGE})
 """Causes after which the server may have made, and charged for, a reply that never came."""

@@ -23,9 +23,7 @@ from openai import AsyncOpenAI, AsyncStream, DefaultAioHttpClient, Omit, OpenAIE
 from metaeval.llm.endpoint import Cause, Endpoint, Fault, fault_of_status, shortened, without_key
 from metaeval.llm.messages import ChatRequest, Reply, read_reply
 
-LONGEST_WAIT = 300.0
-"""Seconds; a server that asks for more is not waited for."""
-
+LONGEST_WAIT = 300.0  # seconds; a server that asks for more is not waited for
 _LONGEST_BACKOFF = 60.0
 
 
@@ -82,8 +80,7 @@ class Pace:
 _CONNECT_SECONDS = 30.0
 _IDLE_SECONDS = 5.0  # for which an unused connection stays open: common servers close theirs then
 _JSON = "application/json"
-_trusted = functools.cache(httpx2.create_ssl_context)
-"""Return the TLS settings with the trusted certificate authorities, cached because reading them is slow."""
+_trusted = functools.cache(httpx2.create_ssl_context)  # cached because reading the trusted authorities is slow
 
 
 class _Client(AsyncOpenAI):
@@ -128,11 +125,11 @@ class Transport:
         session = carrier.get_client()
         carrier.client = aiohttp.ClientSession(connector=session.connector, cookie_jar=aiohttp.DummyCookieJar())
         session.detach()
-        named: dict[str, Any] = {"api_key": self._endpoint.key or "none", "base_url": url}
-        if not self._endpoint.is_openai:  # else the package takes both from the environment
-            named |= {"organization": "", "project": ""}
         timeouts = httpx2.Timeout(None, connect=min(self._seconds, _CONNECT_SECONDS))
-        return _Client(**named, max_retries=0, timeout=timeouts, http_client=http)
+        named: Any = {"api_key": self._endpoint.key or "none", "base_url": url, "max_retries": 0, "timeout": timeouts}
+        # Of OpenAI's own address the package takes both from the environment.
+        account = {} if self._endpoint.is_openai else {"organization": "", "project": ""}
+        return _Client(**named, **account, http_client=http)
 
     async def send(self, request: ChatRequest) -> Reply:
         """Send a request once, and return the reply; raises `Fault` if there is none."""
@@ -180,15 +177,15 @@ class Transport:
         """Return the fault of a broken connection: a server that was never reached, that hangs, or that hung up."""
         while isinstance(error, OpenAIError | httpx2.HTTPError) and error.__cause__:
             error = error.__cause__
-        if isinstance(error, aiohttp.ClientConnectorError | httpx2.InvalidURL | ValueError):
-            return Fault(Cause.UNREACHABLE, _reason(error))
-        if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return Fault(Cause.UNREACHABLE, f"no connection within {min(self._seconds, _CONNECT_SECONDS):g} s")
-        if isinstance(error, TimeoutError):
-            return Fault(Cause.TIMEOUT, f"no answer within {self._seconds:g} s")
-        if isinstance(error, zlib.error):
-            return Fault(Cause.GARBLED, f"the reply is not compressed as it says ({error})")
-        return Fault(Cause.DROPPED, "the connection was dropped")
+        connecting = f"no connection within {min(self._seconds, _CONNECT_SECONDS):g} s"
+        known: list[tuple[Any, Cause, str]] = [
+            (aiohttp.ClientConnectorError | httpx2.InvalidURL | ValueError, Cause.UNREACHABLE, _reason(error)),
+            (aiohttp.ConnectionTimeoutError, Cause.UNREACHABLE, connecting),
+            (TimeoutError, Cause.TIMEOUT, f"no answer within {self._seconds:g} s"),
+            (zlib.error, Cause.GARBLED, f"the reply is not compressed as it says ({error})"),
+            (BaseException, Cause.DROPPED, "the connection was dropped"),
+        ]
+        return next(Fault(cause, detail) for kind, cause, detail in known if isinstance(error, kind))
 
 
 def _reason(error: BaseException) -> str:

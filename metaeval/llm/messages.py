@@ -52,10 +52,6 @@ def read_prompt(path: Path, places: tuple[str, ...]) -> Prompt:
     return prompt
 
 
-CHARACTERS_PER_TOKEN = 4
-"""For estimates alone: English prose has about four characters a token."""
-
-
 @dataclass(frozen=True)
 class ChatRequest:
     """A chat request: the JSON body to send, and the number of the sample (0, 1, ...) if several replies are wanted.
@@ -96,8 +92,8 @@ class ChatRequest:
 
     @property
     def likely_tokens_in(self) -> int:
-        """Return the number of input tokens, estimated from the number of characters."""
-        return ceil(sum(len(message["content"]) for message in self.body["messages"]) / CHARACTERS_PER_TOKEN)
+        """Return the number of input tokens, estimated: English prose has about four characters a token."""
+        return ceil(sum(len(message["content"]) for message in self.body["messages"]) / 4)
 
     @property
     def most_tokens_in(self) -> int:
@@ -320,8 +316,7 @@ class Failure:
     detail: str
 
 
-Answer = Reply | Failure
-"""The result of a chat request."""
+Answer = Reply | Failure  # the result of a chat request
 
 Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
 """A function from requests to the reply or failure of each, in order: a chat session's, or that of a replay."""
@@ -331,8 +326,7 @@ Trouble = Literal["unparsed", "failed", "too long"]
 """Why a request gave nothing: a malformed, refused or cut reply; no reply; or the request was refused as too long."""
 
 
-State = Literal["read"] | Trouble
-"""Outcome of a request: its reply was read, or why not."""
+State = Literal["read"] | Trouble  # the outcome of a request: its reply was read, or why not
 
 T = TypeVar("T")
 

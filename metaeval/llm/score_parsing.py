@@ -138,15 +138,26 @@ _FENCED = re.compile(r"\s*```(?:json)?\s*(?P<body>\{.*\})\s*```\s*", re.DOTALL |
 
 
 def find_json_score(text: str, scale: Scale) -> FoundScore | None:
-    """Return the score in a JSON text, bare or fenced by three backticks; None where `find_judgement` finds none."""
+    """Return the score in a JSON text {"reasoning": string, "score": number}, bare or fenced by three backticks.
+
+    None for further fields, and for a score off the scale. An object that names a field twice is malformed: it is
+    unclear which score counts.
+    """
     fenced = _FENCED.fullmatch(text)
-    judged = find_judgement(fenced["body"] if fenced else text, scale)
-    offset = fenced.start("body") if fenced else 0
-    return judged and FoundScore(judged.value, judged.start + offset, judged.end + offset)
+    start, end = fenced.span("body") if fenced else (0, len(text))
+    try:
+        judgement = parse_json(text[start:end], lone_surrogates=True)
+    except MalformedError:
+        return None
+    if not keeps(judgement, object_schema(reasoning={"type": "string"}, score={"type": "number"})):
+        return None
+    # Inside a string the field's quotes would be escaped: it stands in the text once.
+    number = re.compile(r'"score"\s*:\s*([-+.0-9eE]+)').search(text, start, end)
+    found = number and FoundScore(float(judgement["score"]), *number.span(1))
+    return found if found and scale.accepts(found.value) else None
 
 
-RULES = {"last_line": find_score, "cued_number": find_cued_score, "json": find_json_score}
-"""The rules for reading a score from a reply, by name."""
+RULES = {"last_line": find_score, "cued_number": find_cued_score, "json": find_json_score}  # by the option `reply`
 
 
 def score_schema(scale: Scale) -> dict[str, Any]:
@@ -157,27 +168,7 @@ def score_schema(scale: Scale) -> dict[str, Any]:
     return reply_form("judgement", reasoning={"type": "string"}, score=score)
 
 
-def find_judgement(text: str, scale: Scale) -> FoundScore | None:
-    """Return the score in a JSON text {"reasoning": string, "score": number}, without further fields; else None.
-
-    None also for a score off the scale. An object that names a field twice is malformed: it is unclear which score
-    counts.
-    """
-    try:
-        judgement = parse_json(text, lone_surrogates=True)
-    except MalformedError:
-        return None
-    if not keeps(judgement, object_schema(reasoning={"type": "string"}, score={"type": "number"})):
-        return None
-    # Inside a string the field's quotes would be escaped: it stands in the text once.
-    number = re.search(r'"score"\s*:\s*([-+.0-9eE]+)', text)
-    if number is None or not scale.accepts(judgement["score"]):
-        return None
-    return FoundScore(float(judgement["score"]), number.start(1), number.end(1))
-
-
-TOP_LOGPROBS = 20
-"""Alternatives asked for at each position: the most that OpenAI's interface allows."""
+TOP_LOGPROBS = 20  # alternatives asked for at each position: the most that OpenAI's interface allows
 
 
 def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore, scale: Scale) -> float | None:
@@ -188,8 +179,12 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: Fou
     scores; the probability that the model gives to other tokens is left out of both sums. None for a continuous scale,
     or if the tokens do not make up the text, or the score is not a token of its own.
     """
-    position = _token_at(content, tokens, score)
-    if position is None:
+    pieces = token_bytes(tokens)
+    offset = b"".join(pieces).find(content.encode("utf-8", "replace"))
+    start = offset + len(content[: score.start].encode("utf-8", "replace"))
+    ends = accumulate(map(len, pieces))
+    position = next((token for token, end in zip(tokens, ends, strict=True) if end > start), None)
+    if offset < 0 or position is None:
         return None
     chances = {other["token"]: exp(other["logprob"]) for other in position.get("top_logprobs") or ()}
     chances.setdefault(position["token"], exp(position["logprob"]))
@@ -199,14 +194,3 @@ def expected_score(content: str, tokens: Sequence[Mapping[str, Any]], score: Fou
     if position["token"] not in scores or mass <= 0:
         return None
     return sum(chances[token] * score for token, score in scores.items()) / mass
-
-
-def _token_at(content: str, tokens: Sequence[Mapping[str, Any]], score: FoundScore) -> Mapping[str, Any] | None:
-    """Return the token (by offsets in bytes) in which the number begins; None if the tokens do not make up the text."""
-    pieces = token_bytes(tokens)
-    offset = b"".join(pieces).find(content.encode("utf-8", "replace"))
-    if offset < 0:
-        return None
-    start = offset + len(content[: score.start].encode("utf-8", "replace"))
-    ends = accumulate(map(len, pieces))
-    return next((token for token, end in zip(tokens, ends, strict=True) if end > start), None)

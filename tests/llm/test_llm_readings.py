@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.errors import UserError
 from metaeval.llm.messages import Prompt, read_prompt, read_reply
-from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, expected_score, find_judgement, find_score, score_schema
+from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, expected_score, find_json_score, find_score, score_schema
 
 
 def judged(scale, score, *texts):
@@ -23,7 +23,8 @@ JUDGEMENTS = [
     *judged(DISCRETE, None, '{"reasoning": "", "score": 3}', '{"reasoning": "", "score": "2"}'),
     *judged(DISCRETE, None, '{"reasoning": "", "score": true}', '{"reasoning": "", "score": null}'),
     *judged(DISCRETE, None, '{"reasoning": 5, "score": 1}', '{"score": 1}', '{"reasoning": "", "score": 1, "more": 1}'),
-    *judged(DISCRETE, None, '```json\n{"reasoning": "", "score": 1}\n```', '{"reasoning": "", "score": 1'),
+    *judged(DISCRETE, 1, '```json\n{"reasoning": "", "score": 1}\n```'),
+    *judged(DISCRETE, None, '{"reasoning": "", "score": 1'),
     *judged(DISCRETE, None, '{"reasoning": "", "score": 2, "score": 0}'),
     *judged(DISCRETE, None, '{"reasoning": "", "reasoning": "", "score": 0}'),
     *judged(DISCRETE, None, '{"reasoning": "", "score": 0}\nPrediction: 2'),
@@ -35,7 +36,7 @@ JUDGEMENTS = [
 
 @pytest.mark.parametrize(("text", "scale", "score"), JUDGEMENTS)
 def test_a_judgement_keeps_to_the_schema_or_is_none(text, scale, score):
-    found = find_judgement(text, scale)
+    found = find_json_score(text, scale)
     assert (None if found is None else found.value) == score
     if found is not None:
         assert float(text[found.start : found.end]) == score
