@@ -10,7 +10,8 @@ import ast
 import asyncio
 import os
 from abc import abstractmethod
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, partial
 from math import isnan
 from types import SimpleNamespace
 from typing import Annotated, Any, ClassVar
@@ -23,7 +24,7 @@ from metaeval.scoring.backends.sentence_splitting import find_splitter
 from metaeval.scoring.contract import MetricCard, MetricOptions
 from metaeval.scoring.functions import FunctionMetric, metric
 
-QUIET = {
+QUIET = {  # environment variables by which the frameworks report nothing to anybody; set before one is imported
     "RAGAS_DO_NOT_TRACK": "true",
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
     "DEEPEVAL_UPDATE_WARNING_OPT_IN": "0",
@@ -31,7 +32,6 @@ QUIET = {
     "CONFIDENT_TRACING_ENABLED": "NO",
     "LANGSMITH_TRACING_V2": "false",
 }
-"""Environment variables by which the frameworks report nothing to anybody; set before one is imported."""
 
 
 class FrameworkOptions(MetricOptions):
@@ -49,11 +49,21 @@ class FrameworkOptions(MetricOptions):
     """Pairs that are judged at once."""
 
 
-def _card(name: str, title: str, licence: str, install: str, summary: str, caution: str) -> MetricCard:
-    """Return the card of a framework's judge. install: what pip installs, the package of the prompts first."""
+_PACKAGES = {  # title, licence, and what pip installs, the package of the prompts first
+    "ragas:faithfulness": ("RAGAS", "Apache-2.0", "ragas 'langchain-community<0.4'"),
+    "deepeval:faithfulness": ("DeepEval", "Apache-2.0", "deepeval"),
+    "phoenix:faithfulness": ("Phoenix", "Elastic License 2.0", "arize-phoenix-evals openai"),
+    "trulens:groundedness": ("TruLens", "MIT", "trulens-feedback trulens-providers-openai"),
+    "openevals:groundedness": ("OpenEvals", "MIT", "openevals"),
+}
+
+
+def _card(name: str, caution: str) -> MetricCard:
+    """Return the card of a framework's judge, but for the summary, which is in the docstring of its class."""
+    title, licence, install = _PACKAGES[name]
     where = " Install it where it likes: `metaeval score` there writes files that `metaeval evaluate` reads elsewhere."
     packages = tuple(package for package in install.split() if "<" not in package)
-    texts: dict[str, Any] = {"summary": f"{summary} ({title})", "licence": f"{licence} ({title})", "paper": "none"}
+    texts: dict[str, Any] = {"summary": "", "licence": f"{licence} ({title})", "paper": "none"}
     texts |= {"modules": packages, "install": install, "parameters": "the endpoint's", "caution": caution + where}
     return MetricCard(name=name, family="llm judge", title=title, low=0.0, high=1.0, whole_pages=True, **texts)
 
@@ -67,6 +77,8 @@ class _Framework(FunctionMetric):
     in_loop = True
 
     def __init_subclass__(cls) -> None:
+        summary = (cls.__doc__ or "").partition(": ")[2].rstrip(".")
+        cls.card = replace(cls.card, summary=f"{summary} ({cls.card.title})")
         metric(packages=cls.card.modules[:1])(cls.function)  # with a release its prompts can change
 
     def __init__(self, options: MetricOptions | None = None) -> None:
@@ -90,16 +102,9 @@ class _Framework(FunctionMetric):
 
 
 class RagasFaithfulness(_Framework):
-    """RAGAS's faithfulness: the share of the statement's claims that can be inferred from the source."""
+    """RAGAS: share of the statement's claims, as a chat model lists them, that follow from the source."""
 
-    card = _card(
-        "ragas:faithfulness",
-        "RAGAS",
-        "Apache-2.0",
-        "ragas 'langchain-community<0.4'",
-        "share of the statement's claims, as a chat model lists them, that follow from the source",
-        "2 calls a pair; without a claim no score, after 1 (RAGAS gives NaN).",
-    )
+    card = _card("ragas:faithfulness", "2 calls a pair; without a claim no score, after 1 (RAGAS gives NaN).")
 
     def made(self, **server: Any) -> Any:
         """Return RAGAS's metric."""
@@ -116,16 +121,12 @@ class RagasFaithfulness(_Framework):
 
 
 class DeepEvalFaithfulness(_Framework):
-    """DeepEval's faithfulness: the share of the statement's claims that no fact of the source contradicts."""
+    """DeepEval: share of the statement's claims that the source does not contradict, by a chat model."""
 
     card = _card(
         "deepeval:faithfulness",
-        "DeepEval",
-        "Apache-2.0",
-        "deepeval",
-        "share of the statement's claims that the source does not contradict, by a chat model",
-        "It measures non-contradiction: a claim of which the source says nothing counts as faithful. 3 calls a "
-        "pair; without a claim 1, after 2.",
+        "It measures non-contradiction: a claim of which the source says nothing counts as faithful. 3 calls "
+        "a pair; without a claim 1, after 2.",
     )
 
     def made(self, **server: Any) -> Any:
@@ -135,12 +136,8 @@ class DeepEvalFaithfulness(_Framework):
         from deepeval.test_case import LLMTestCase
 
         model = OpenAIModel(model=self.options.model, temperature=0.0, **server)
-
-        def judge(**texts: Any) -> Any:
-            faithfulness = FaithfulnessMetric(model=model, include_reason=False, eval_mode="llm")
-            return faithfulness.a_measure(LLMTestCase(input="", **texts), _show_indicator=False)
-
-        return judge
+        anew = partial(FaithfulnessMetric, model=model, include_reason=False, eval_mode="llm")
+        return lambda **texts: anew().a_measure(LLMTestCase(input="", **texts), _show_indicator=False)
 
     async def function(self, source: str, statement: str) -> Any:
         """Return DeepEval's score."""
@@ -148,16 +145,9 @@ class DeepEvalFaithfulness(_Framework):
 
 
 class PhoenixFaithfulness(_Framework):
-    """Phoenix's faithfulness: 1 where a chat model calls the whole statement faithful to the source, else 0."""
+    """Phoenix: whether a chat model calls the whole statement faithful to the source, 1 or 0."""
 
-    card = _card(
-        "phoenix:faithfulness",
-        "Phoenix",
-        "Elastic License 2.0",
-        "arize-phoenix-evals openai",
-        "whether a chat model calls the whole statement faithful to the source, 1 or 0",
-        "1 call a pair: one verdict on the whole, without a list of claims.",
-    )
+    card = _card("phoenix:faithfulness", "1 call a pair: one verdict on the whole, without a list of claims.")
 
     def made(self, **server: Any) -> Any:
         """Return Phoenix's evaluator; its bound of 5 requests a second is lifted, since `concurrency` bounds them."""
@@ -174,14 +164,10 @@ class PhoenixFaithfulness(_Framework):
 
 
 class TruLensGroundedness(_Framework):
-    """TruLens's groundedness: mean of a chat model's grades, 0 to 3 over 3, of the statement's sentences."""
+    """TruLens: mean grade, 0 to 1, of the statement's sentences by a chat model that reads the source."""
 
     card = _card(
         "trulens:groundedness",
-        "TruLens",
-        "MIT",
-        "trulens-feedback trulens-providers-openai",
-        "mean grade, 0 to 1, of the statement's sentences by a chat model that reads the source",
         "1 call a pair and 1 a sentence, for which the server needs /v1/responses; without a sentence of "
         "substance 0, after 1; for unreadable replies no score (TruLens gives -1).",
     )
@@ -205,16 +191,9 @@ class TruLensGroundedness(_Framework):
 
 
 class OpenEvalsGroundedness(_Framework):
-    """OpenEvals's groundedness: 1 where a chat model finds that the source supports the whole statement, else 0."""
+    """OpenEvals: whether a chat model finds the whole statement grounded in the source, 1 or 0."""
 
-    card = _card(
-        "openevals:groundedness",
-        "OpenEvals",
-        "MIT",
-        "openevals",
-        "whether a chat model finds the whole statement grounded in the source, 1 or 0",
-        "1 call a pair: one verdict on the whole, without a list of claims.",
-    )
+    card = _card("openevals:groundedness", "1 call a pair: one verdict on the whole, without a list of claims.")
 
     def made(self, **server: Any) -> Any:
         """Return the judge that OpenEvals makes of its prompt RAG_GROUNDEDNESS_PROMPT."""
