@@ -25,7 +25,7 @@ from metaeval.scoring.backends.tokenization import TextTokens
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
 
 _ATTENTION = "metaeval_packed"
@@ -160,7 +160,7 @@ class _Spans(NamedTuple):
 class _SourceGroup(NamedTuple):
     """A source's encoded states, (tokens, dimensions), and its statements to score: (number of the pair, token ids)."""
 
-    states: torch.Tensor
+    states: Tensor
     statements: list[tuple[int, list[int]]]
 
 
@@ -218,7 +218,7 @@ class BartLikelihood:
         mean_by_number = dict(chain.from_iterable(chain.from_iterable(judged)))
         return [mean_by_number[number] for number in range(len(sources))]
 
-    def _encode(self, texts: Sequence[list[int]]) -> list[torch.Tensor]:
+    def _encode(self, texts: Sequence[list[int]]) -> list[Tensor]:
         import torch
 
         lengths = [len(ids) for ids in texts]
@@ -246,14 +246,14 @@ class BartLikelihood:
         means = iter([float(part.double().mean()) for part in torch.split(likely.cpu(), [len(ids) for ids in labels])])
         return [[(number, next(means)) for number, _ in group.statements] for group in batch]
 
-    def _embed(self, half: Any, texts: Sequence[list[int]]) -> torch.Tensor:
+    def _embed(self, half: Any, texts: Sequence[list[int]]) -> Tensor:
         """Return the input of the first layer of the encoder or decoder, (1, tokens, dimensions)."""
         import torch
 
         ids = torch.tensor([[token for text in texts for token in text]], device=self._device)
         positions = torch.tensor([place for text in texts for place in range(len(text))], device=self._device)
         states = half.embed_tokens(ids) + half.embed_positions(ids, position_ids=positions)
-        normed: torch.Tensor = half.layernorm_embedding(states)
+        normed: Tensor = half.layernorm_embedding(states)
         return normed
 
 
@@ -274,14 +274,14 @@ class _VocabularyHead:
         if weight.device.type == "cpu" and weight.dtype == torch.float32:
             pack_linears(self._blocks)
 
-    def __call__(self, states: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def __call__(self, states: Tensor, labels: Tensor) -> Tensor:
         """Return ln p of each row's label: states (tokens, dimensions), labels (tokens,) -> (tokens,) fp32."""
         import torch
 
         parts = zip(torch.split(states, _HEAD_ROWS), torch.split(labels, _HEAD_ROWS), strict=True)
         return torch.cat([self._log_p(*part) for part in parts])
 
-    def _log_p(self, states: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def _log_p(self, states: Tensor, labels: Tensor) -> Tensor:
         import torch
 
         sums, wanted = [], torch.zeros(len(labels), device=labels.device)
@@ -310,15 +310,15 @@ def _check(config: Any, tokenizer: Any) -> None:
 
 def _attend(
     module: Any,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     attention_mask: None,
     *,
     spans: _Spans,
     scaling: float,
     **_: Any,
-) -> tuple[torch.Tensor, None]:
+) -> tuple[Tensor, None]:
     """Return attention within each part of a row of concatenated texts, and None for the attention weights.
 
     query, key, value: (1, heads, tokens, dimensions of a head); the result is (1, tokens, heads, the same). A
@@ -329,12 +329,9 @@ def _attend(
     causal = bool(module.is_causal)
     attended = query.new_empty(query.transpose(1, 2).shape)
     for first, end, first_key, end_key in spans.within if causal or not module.is_decoder else spans.crossing:
+        keys = slice(first_key, end_key)
         attended[:, first:end] = scaled_dot_product_attention(
-            query[:, :, first:end],
-            key[:, :, first_key:end_key],
-            value[:, :, first_key:end_key],
-            is_causal=causal,
-            scale=scaling,
+            query[:, :, first:end], key[:, :, keys], value[:, :, keys], is_causal=causal, scale=scaling
         ).transpose(1, 2)
     return attended, None
 

@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field
 
 from metaeval.errors import UserError
 from metaeval.scoring.backends import model_loading
-from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
+from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import MODULES, ModelMetric, ModelOptions, of_checkpoint
 from metaeval.scoring.backends.text_encoder import (
     EncodedText,
@@ -80,51 +80,6 @@ class Backbone(NamedTuple):
     special: list[int]
     size: int
     official: Callable[..., torch.Tensor] | None = None
-
-
-def load_backbone(
-    files: ModelFolder, layer: int, dtype: model_loading.DType, batch_tokens: int, device: str, official: bool
-) -> Backbone:
-    """Load the encoder up to `layer`, without the layers above. Inputs are cut at 512 tokens.
-
-    official: with bert-score's function, on the model as transformers has it.
-
-    Raises `UserError` for a model that is not an encoder of a known family, or has fewer layers.
-    """
-    from transformers import AutoConfig, AutoModel, GPT2Tokenizer, RobertaTokenizer
-
-    with model_loading.broken_files(files):
-        config = AutoConfig.from_pretrained(files.folder, **model_loading.LOCAL)
-    if config.model_type not in _FAMILIES:
-        raise UserError(f"BERTScore cannot use the family {config.model_type!r}; allowed: {', '.join(_FAMILIES)}.")
-    if layer > config.num_hidden_layers:
-        raise UserError(f"The model in {files.folder} has only {config.num_hidden_layers} layers: set 'layer' lower.")
-    config.num_hidden_layers = layer
-    tokenizer = model_loading.load_tokenizer(files)
-    model = model_loading.load_model(
-        AutoModel, files, dtype, device, unused=model_loading.POOLER, plain=official, config=config
-    )
-    if config.model_type == "deberta" and not official:
-        from metaeval.scoring.backends.deberta import quicken
-
-        model = quicken(model)
-    # With relative positions any length is possible, but inputs are cut at 512 tokens as well.
-    relative = config.model_type.startswith("deberta") and not config.position_biased_input
-    limit = _LIMIT if relative else min(_LIMIT, model_loading.position_limit(config))
-    encoder = TextEncoder(model, backend(tokenizer), limit, batch_tokens, device, int(config.pad_token_id or 0))
-    # The official code asks these two tokenizers for a space before the first word, by an argument that current
-    # transformers ignore.
-    before = " " if isinstance(tokenizer, (RobertaTokenizer, GPT2Tokenizer)) else ""
-    match = None
-    if official:
-        from bert_score.utils import bert_cos_score_idf
-
-        # It fails on long texts where the model's files name no limit.
-        prefix = {"add_prefix_space": True} if before else {}
-        limited = model_loading.load_tokenizer(files, model_max_length=limit, **prefix)
-        match = partial(bert_cos_score_idf, model, tokenizer=limited, device=device)
-    size = max(config.vocab_size, len(tokenizer))
-    return Backbone(encoder, before, [tokenizer.cls_token_id, tokenizer.sep_token_id], size, match)
 
 
 _SLICE = 1000  # sources tokenised at a time for their document frequencies
@@ -259,9 +214,44 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     @cached_property
     def backbone(self) -> Backbone:
-        """The encoder, loaded when first used."""
-        dtype, official = self.options.dtype, self.options.engine == "official"
-        return load_backbone(self.model_folder, self.layer, dtype, self.batch_tokens, self.device, official)
+        """The encoder up to the layer, loaded when first used; `UserError` for another family, or too few layers."""
+        from transformers import AutoConfig, AutoModel, GPT2Tokenizer, RobertaTokenizer
+
+        files, device, official = self.model_folder, self.device, self.options.engine == "official"
+        with model_loading.broken_files(files):
+            config = AutoConfig.from_pretrained(files.folder, **model_loading.LOCAL)
+        if config.model_type not in _FAMILIES:
+            raise UserError(f"BERTScore cannot use the family {config.model_type!r}; allowed: {', '.join(_FAMILIES)}.")
+        if self.layer > config.num_hidden_layers:
+            count = config.num_hidden_layers
+            raise UserError(f"The model in {files.folder} has only {count} layers: set 'layer' lower.")
+        config.num_hidden_layers = self.layer
+        tokenizer = model_loading.load_tokenizer(files)
+        model = model_loading.load_model(
+            AutoModel, files, self.options.dtype, device, unused=model_loading.POOLER, plain=official, config=config
+        )
+        if config.model_type == "deberta" and not official:
+            from metaeval.scoring.backends.deberta import quicken
+
+            model = quicken(model)
+        # With relative positions any length is possible, but inputs are cut at 512 tokens as well.
+        relative = config.model_type.startswith("deberta") and not config.position_biased_input
+        limit = _LIMIT if relative else min(_LIMIT, model_loading.position_limit(config))
+        padding = int(config.pad_token_id or 0)
+        encoder = TextEncoder(model, backend(tokenizer), limit, self.batch_tokens, device, padding)
+        # The official code asks these two tokenizers for a space before the first word, by an argument that current
+        # transformers ignore.
+        before = " " if isinstance(tokenizer, (RobertaTokenizer, GPT2Tokenizer)) else ""
+        match = None
+        if official:
+            from bert_score.utils import bert_cos_score_idf
+
+            # It fails on long texts where the model's files name no limit.
+            prefix = {"add_prefix_space": True} if before else {}
+            limited = model_loading.load_tokenizer(files, model_max_length=limit, **prefix)
+            match = partial(bert_cos_score_idf, model, tokenizer=limited, device=device)
+        size = max(config.vocab_size, len(tokenizer))
+        return Backbone(encoder, before, [tokenizer.cls_token_id, tokenizer.sep_token_id], size, match)
 
     @cached_property
     def texts(self) -> JobTexts:

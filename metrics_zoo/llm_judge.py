@@ -10,7 +10,7 @@ line, nor do ours with `reply=cued_number`, which reads such replies (`base-pape
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -184,7 +184,7 @@ class _LLMJudge(Metric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; raises `UserError` when the endpoint cannot go on, or the budget is spent."""
         pairs = list(zip(sources, statements, strict=True))
-        requests = self._requests([pair for pair in pairs if _has_words(pair)])
+        requests = self._requests(pairs)
         answers = list(zip(requests, self._replies_to(requests), strict=True))
         replies = [answer for _, answer in answers if isinstance(answer, Reply) and answer.whole]
         if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
@@ -198,22 +198,17 @@ class _LLMJudge(Metric):
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> Estimate:
         """Estimate the cost of scoring these pairs; sends no request and needs no key."""
-        pairs = [pair for pair in zip(sources, statements, strict=True) if _has_words(pair)]
-        return estimate(self._requests(pairs), self.options.server_name, self._store, self.options.prices)
+        requests = self._requests(zip(sources, statements, strict=True))
+        return estimate(requests, self.options.server_name, self._store, self.options.prices)
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
         """Return requests (second attempts too) without a stored reply: its key in hex -> body. Needs no API key."""
-        requests = self._requests([pair for pair in zip(sources, statements, strict=True) if _has_words(pair)])
+        requests = self._requests(zip(sources, statements, strict=True))
         if self.options.batch is not None:  # its replies are stored first
             self._replies_to(requests)
         name, kept = self.options.server_name, self._store.find
         if self.options.ask_again is not None:
-            replies = [(request, kept(request.key(name))) for request in requests]
-            requests += [
-                replace(request, attempt=1)
-                for request, reply in replies
-                if reply and self._score_of_reply(reply) is None
-            ]
+            requests += [replace(request, attempt=1) for request in requests if self._lacks(kept(request.key(name)))]
         return {key.hex(): request.content for request in requests if kept(key := request.key(name)) is None}
 
     def replies(self, source: str, statement: str) -> list[str]:
@@ -229,7 +224,7 @@ class _LLMJudge(Metric):
         return float(sum(prices.cost(reply.tokens_in or 0, reply.tokens_out or 0) for reply in counted))
 
     def _kept(self, source: str, statement: str) -> list[Reply]:
-        if not (_has_words((source, statement)) and replies_path(self.options.replies).is_file()):
+        if not replies_path(self.options.replies).is_file():
             return []
         first = self._requests([(source, statement)])
         attempts = [attempt for request in first for attempt in (request, replace(request, attempt=1))]
@@ -256,11 +251,11 @@ class _LLMJudge(Metric):
             return read_prompt(file, PLACES)
         return self.free_prompt if self.options.reply == "cued_number" else self.prompt
 
-    def _requests(self, pairs: Sequence[tuple[str, str]]) -> list[ChatRequest]:
-        """Return `samples` requests for each (source, statement) pair, a pair's samples side by side."""
+    def _requests(self, pairs: Iterable[tuple[str, str]]) -> list[ChatRequest]:
+        """Return `samples` requests for each (source, statement) with words, a pair's samples side by side."""
         settings = self._settings()
         requests = []
-        for source, statement in pairs:
+        for source, statement in filter(_has_words, pairs):
             content = self._prompt.fill(statement=statement, citation=source)
             body = {**settings, "messages": [{"role": self.options.role, "content": content}]}
             for sample in range(self.options.samples):
@@ -289,14 +284,10 @@ class _LLMJudge(Metric):
         if self.options.ask_again is None:
             return answers
         ledger = self._session.ledger
-        bad = [
-            place
-            for place, answer in enumerate(answers)
-            if isinstance(answer, Reply) and self._score_of_reply(answer) is None
-        ]
+        bad = [place for place, answer in enumerate(answers) if self._lacks(answer)]
         second = self._session.ask([replace(requests[place], attempt=1) for place in bad])
         for place, answer in zip(bad, second, strict=True):
-            read = isinstance(answer, Reply) and self._score_of_reply(answer) is not None
+            read = isinstance(answer, Reply) and not self._lacks(answer)
             if isinstance(answer, Failure) and answer.cause is Cause.NO_REPLY:
                 answers[place] = answer  # the next run asks again: the pair has no score yet
                 continue
@@ -324,6 +315,10 @@ class _LLMJudge(Metric):
         scores = [score for score in map(self._score_of_reply, replies) if score is not None]
         self._session.ledger.unparsed += len(replies) - len(scores)
         return PairScore(fmean(scores), tokens=tokens) if scores else PairScore(None, Status.UNPARSED, tokens)
+
+    def _lacks(self, answer: Answer | None) -> bool:
+        """Return whether this is a reply without a score."""
+        return isinstance(answer, Reply) and self._score_of_reply(answer) is None
 
     def _score_of_reply(self, reply: Reply) -> float | None:
         """Return a reply's score, with mode=logprob its expectation; None if refused, cut short, or without a score."""

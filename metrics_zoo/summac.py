@@ -49,6 +49,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
 
     checkpoint = images.VITC
     Options = SummaCOptions
+    most_claims: ClassVar[int | None] = None  # how many statement units count, from the first; None: all
 
     @cached_property
     def wanted(self) -> Checkpoint:
@@ -115,12 +116,8 @@ class SummaC(TwoStepMetric, SplittingMetric):
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[images.NLIImage]:
         """Return the NLI image of each pair: the probabilities of each source unit with each statement unit."""
-        split, (source_unit, statement_unit) = self.splitter.split, self._granularities
-        read = {
-            text: images.cut_units(text, source_unit, split, images.MOST_SOURCE_UNITS)
-            for text in dict.fromkeys(sources)
-        }
-        claimed = {text: images.cut_units(text, statement_unit, split) for text in dict.fromkeys(statements)}
+        read = {text: self._units(0, text) for text in dict.fromkeys(sources)}
+        claimed = {text: self._units(1, text) for text in dict.fromkeys(statements)}
         pairs = list(zip(sources, statements, strict=True))
         compared = dict.fromkeys(
             (unit, claim)
@@ -139,11 +136,9 @@ class SummaC(TwoStepMetric, SplittingMetric):
         (image,) = self.observe([source], [statement])
         if image.status is not Status.OK:
             return []
-        source_unit, statement_unit = self._granularities
-        units = images.cut_units(source, source_unit, self.splitter.split, images.MOST_SOURCE_UNITS).kept
-        claims = images.cut_units(statement, statement_unit, self.splitter.split).kept
+        units, claims = self._units(0, source).kept, self._units(1, statement).kept[: self.most_claims]
         values = image.values.astype(np.float64)
-        return best_pieces(source, statement, units, claims[: self.most_claims], values[0] - values[1])
+        return best_pieces(source, statement, units, claims, values[0] - values[1])
 
     def judge(self, observations: Sequence[images.NLIImage]) -> list[PairScore]:
         """Return each image's score; without a unit on both sides the image's status, unless `fallback` is on."""
@@ -154,14 +149,14 @@ class SummaC(TwoStepMetric, SplittingMetric):
         """Return the score of an NLI image, whose values are (3, source units, statement units)."""
 
     @property
-    def most_claims(self) -> int | None:
-        """How many statement units count, from the first; None for all."""
-        return None
-
-    @property
     def _granularities(self) -> tuple[str, str]:
         source_unit, _, statement_unit = self.options.granularity.partition("-")
         return source_unit, statement_unit or source_unit
+
+    def _units(self, side: int, text: str) -> images.CutText:
+        """Return the units of a source (side 0), the first ones, or of a statement (1)."""
+        most = None if side else images.MOST_SOURCE_UNITS
+        return images.cut_units(text, self._granularities[side], self.splitter.split, most)
 
     def _answer(self, image: images.NLIImage) -> PairScore:
         if image.status is not Status.OK and not self.options.fallback:
@@ -262,6 +257,7 @@ class SummaCConv(SummaC):
     """
 
     Options = ConvOptions
+    most_claims = 10  # the layers were trained on the first ten statement units
     card = MetricCard(
         name="summac-conv",
         title="SummaC-Conv",
@@ -284,11 +280,6 @@ class SummaCConv(SummaC):
         """The size and licence of the trained layers if they must be downloaded, else ""."""
         here = self.options.conv_weights or file_is_here(images.URL, images.SHA256)
         return "" if here else "2 kB of trained layers, Apache-2.0"
-
-    @property
-    def most_claims(self) -> int:
-        """Always 10: the layers were trained on the first ten statement units."""
-        return 10
 
     def identity(self) -> dict[str, Any]:
         """Return the metric's identity, including the hash of the trained layers' file."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,7 @@ from metaeval.scoring.backends.checkpoint import Checkpoint, fetch_file
 from metaeval.scoring.backends.classifier import LogitTable
 from metaeval.scoring.contract import Status
 
-Granularity = Literal["sentence", "paragraph", "document", "2sents"]
-GRANULARITIES: tuple[str, ...] = get_args(Granularity)
+GRANULARITIES = ("sentence", "paragraph", "document", "2sents")
 
 MOST_SOURCE_UNITS = 100
 _TOO_SHORT = 10  # a sentence or paragraph of at most so many characters is dropped

@@ -201,26 +201,17 @@ class Metric(ABC):
         Scores are stored and found under this identity alone.
         """
         options = self.options.model_dump(mode="json", exclude=set(self.options.runtime))
-        card = self.card
-        identity = {
-            "name": card.name,
-            "version": card.version,
-            "checkpoint": card.checkpoint,
-            "revision": card.revision,
-            "dtype": card.dtype,
-            "template": card.template,
-            "options": options,
-        }
+        fields = ("name", "version", "checkpoint", "revision", "dtype", "template")
+        identity = {**{field: getattr(self.card, field) for field in fields}, "options": options}
         return {**identity, "origin": self.origin} if self.origin else identity
 
     def provenance(self) -> dict[str, str]:
         """Return the signature's fields on the computation (checkpoint, dtype ...), not name, version and options."""
         card = self.card
         fields = {"checkpoint": f"{card.checkpoint}@{card.revision}"} if card.checkpoint else {}
-        for key in ("dtype", "template", "truncation", "splitter"):
-            # What a metric does not have is not in its signature.
-            if (value := getattr(card, key)) not in ("", "none"):
-                fields[key] = value
+        # What a metric does not have is not in its signature.
+        more = {field: getattr(card, field) for field in ("dtype", "template", "truncation", "splitter")}
+        fields |= {field: value for field, value in more.items() if value not in ("", "none")}
         return {**fields, "code": self.origin} if self.origin else fields
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)

@@ -296,10 +296,9 @@ def cause_of(error: BaseException) -> str:
         if len(value) >= 8 and _SECRET.search(name):
             message = message.replace(value, "***")
     message = _ID.sub("…", message)
-    at = [
-        f" ({Path(last.filename).name}, line {last.lineno})" for last in traceback.extract_tb(error.__traceback__, -1)
-    ]
-    return f"{type(error).__name__}: {message[:200]}{'…' * (len(message) > 200)}{''.join(at)}"
+    last = traceback.extract_tb(error.__traceback__, -1)
+    at = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in last)
+    return f"{type(error).__name__}: {message[:200]}{'…' * (len(message) > 200)}{at}"
 
 
 def identity_of(value: Any) -> str:

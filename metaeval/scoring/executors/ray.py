@@ -28,6 +28,9 @@ _log = logging.getLogger("metaeval")
 _TOKEN = secrets.token_hex(32)  # of clusters that this process starts; Ray's own would be written to the home folder
 
 
+_REFUSED = ("AuthenticationError", "Unauthenticated")
+
+
 class _Actor:
     """The Ray actor on a node: a `Scorer` that uses as many threads as Ray gives it cores. folder: the driver's."""
 
@@ -135,19 +138,6 @@ def _joining(address: str) -> Iterator[None]:
         os.environ.update(environment)
 
 
-def _join_error(address: str, error: Exception) -> UserError:
-    """Return the error that says why a cluster cannot be joined: it asks for a token, or none answers."""
-    if any(word in f"{error!r} {error.__cause__!r}" for word in ("AuthenticationError", "Unauthenticated")):
-        return UserError(
-            f"The Ray cluster at {address} asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or the file "
-            "~/.ray/auth_token to the token with which its nodes were started."
-        )
-    return UserError(
-        f"No Ray cluster answers at {address or 'this machine'} ({error}): start one with 'ray start --head', or leave "
-        "executor.address out for one on this machine."
-    )
-
-
 def share(nodes: Sequence[tuple[int, int]], workers: int) -> int:
     """Return the largest number of cores that every worker can have; 0 where that many workers do not fit.
 
@@ -187,7 +177,15 @@ class RayPool(Pool):
                 with _joining(address):
                     ray.init(address=address or "local", logging_level="error", log_to_driver=False, **started)
             except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-                raise _join_error(address, error) from error
+                if any(word in f"{error!r} {error.__cause__!r}" for word in _REFUSED):
+                    raise UserError(
+                        f"The Ray cluster at {address} asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN "
+                        "or the file ~/.ray/auth_token to the token with which its nodes were started."
+                    ) from error
+                raise UserError(
+                    f"No Ray cluster answers at {address or 'this machine'} ({error}): start one with 'ray start "
+                    "--head', or leave executor.address out for one on this machine."
+                ) from error
             # Ray would print what nodes report on standard output, whatever it is told of logs.
             self._ray._private.worker._worker_logs_enabled = False
         alive = [node["Resources"] for node in ray.nodes() if node["Alive"]]

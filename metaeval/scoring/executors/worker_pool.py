@@ -17,8 +17,7 @@ from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock,
 
 _log = logging.getLogger("metaeval")
 
-AHEAD = 2
-"""Most blocks that a worker has at a time, so that it has the next block when it has scored one."""
+AHEAD = 2  # most blocks that a worker has at a time, so that it has the next block when it has scored one
 KILLS = 3
 """Number of workers that die over one block before it is halved, or at their start before no more are started."""
 
