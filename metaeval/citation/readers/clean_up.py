@@ -20,8 +20,7 @@ from metaeval.citation.readers.source_texts import plain_url
 from metaeval.citation.readers.text_citations import citations_in
 from metaeval.display_text import count
 
-_READ = "\ufffc"
-"""Stands for a character of a piece that something else is read for."""
+_READ = "\ufffc"  # stands for a character of a piece that something else is read for
 
 _THINK = "think|thinking|thought|thoughts|reasoning|reflection|scratchpad|tool_call|tool_response|function_calls"
 _REASONING = re.compile(
@@ -76,10 +75,8 @@ def left_out_text(answers: Sequence[Answer]) -> str:
     """Return the counts of what is left out of answers, by kind, but for signs of Markdown; empty without any."""
     kinds = Counter(piece.kind for answer in answers for piece in answer.left_out if piece.kind)
     cut = sum(any(piece.kind for piece in answer.left_out) for answer in answers)
-    sources = count(sum(piece.sources for answer in answers for piece in answer.left_out), "source")
-    counted = ", ".join(
-        count(number, kind) + (f" of {sources}" if kind == KIND else "") for kind, number in kinds.items()
-    )
+    of_sources = {KIND: " of " + count(sum(piece.sources for answer in answers for piece in answer.left_out), "source")}
+    counted = ", ".join(count(number, kind) + of_sources.get(kind, "") for kind, number in kinds.items())
     return f"left out of {count(cut, 'answer')}: {counted}" if kinds else ""
 
 

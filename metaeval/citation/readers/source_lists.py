@@ -35,8 +35,7 @@ class SourceList:
     sources: tuple[ListedSource, ...]
 
 
-KIND = "list"
-"""What is said to be left out, with the number of its sources."""
+KIND = "list"  # what is said to be left out, with the number of its sources
 
 _HEADINGS = """references reference bibliography citations citation footnotes footnote endnotes sources_cited
     works_cited literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
@@ -201,12 +200,13 @@ def _found(text: str) -> Iterator[SourceList]:
             at = body if strength and body > at else end if entries and end > at else at + 1
             continue
         first = at if strength else kept[0].line
-        while first > done and _ORNAMENT.fullmatch(lines[first - 1]) and first - 1 not in fenced:
-            first -= 1
-        words = lines[first - 1].strip().rstrip("*_ ") if first > done and not strength else ""
-        if 0 < len(words) <= 60 and (words.startswith("#") or words.endswith((":", "：")) or _heading(words)):
-            first -= 1  # the heading of what follows it
-        while first > done and _ORNAMENT.fullmatch(lines[first - 1]) and first - 1 not in fenced:
+        headed = bool(strength)
+        while first > done:
+            if first - 1 in fenced or not _ORNAMENT.fullmatch(lines[first - 1]):
+                words = "" if headed else lines[first - 1].strip().rstrip("*_ ")
+                if not 0 < len(words) <= 60 or not (words[0] == "#" or words[-1] in ":：" or _heading(words)):
+                    break
+                headed = True  # the heading of what follows it
             first -= 1
         yield SourceList(starts[first], starts[end], tuple(entry.listed() for entry in kept))
         at = done = end
@@ -320,8 +320,6 @@ def _unheaded(entries: list[_Entry], cited: set[str]) -> list[_Entry]:
 def _closes(lines: Sequence[str], at: int) -> bool:
     """Return whether nothing but ornaments, further lists and one short remark follow."""
     following = [line for line in lines[at : at + 40] if not _ORNAMENT.fullmatch(line)][:2]
-    if not following:
-        return True
-    if _heading(following[0]) or _LABEL.match(following[0]).end() > 2:  # type: ignore[union-attr]
+    if not following or _heading(following[0]) or _LABEL.match(following[0]).end() > 2:  # type: ignore[union-attr]
         return True
     return len(following) == 1 and len(following[0]) <= 300 and not find_marks(following[0])
