@@ -253,19 +253,7 @@ class _LLMJudge(Metric):
 
     def _requests(self, pairs: Iterable[tuple[str, str]]) -> list[ChatRequest]:
         """Return `samples` requests for each (source, statement) with words, a pair's samples side by side."""
-        settings = self._settings()
-        requests = []
-        for source, statement in filter(_has_words, pairs):
-            content = self._prompt.fill(statement=statement, citation=source)
-            body = {**settings, "messages": [{"role": self.options.role, "content": content}]}
-            for sample in range(self.options.samples):
-                seed = {} if self.options.seed is None else {"seed": self.options.seed + sample}
-                requests.append(ChatRequest({**body, **seed}, sample))
-        return requests
-
-    def _settings(self) -> dict[str, Any]:
-        """Return the fields of every request's body, without its message and seed."""
-        options = self.options
+        options, requests = self.options, []
         settings: dict[str, Any] = {"model": options.model, options.max_tokens_name: options.max_tokens}
         if options.temperature is not None:
             settings["temperature"] = options.temperature
@@ -273,7 +261,13 @@ class _LLMJudge(Metric):
             settings["response_format"] = score_parsing.score_schema(self.scale)
         if options.mode == "logprob":
             settings |= {"logprobs": True, "top_logprobs": score_parsing.TOP_LOGPROBS}
-        return {**settings, **options.extra}
+        for source, statement in filter(_has_words, pairs):
+            content = self._prompt.fill(statement=statement, citation=source)
+            body = {**settings, **options.extra, "messages": [{"role": options.role, "content": content}]}
+            for sample in range(options.samples):
+                seed = {} if options.seed is None else {"seed": options.seed + sample}
+                requests.append(ChatRequest({**body, **seed}, sample))
+        return requests
 
     def _replies_to(self, requests: Sequence[ChatRequest]) -> list[Answer]:
         """Return the `Reply` or `Failure` of each request.

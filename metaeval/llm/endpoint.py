@@ -186,9 +186,6 @@ class ModelOptions(EndpointOptions):
         return Endpoint(self.base_url, self.model, name, key, self.server)
 
 
-_DETAIL = 200  # characters of a server's message that are worth showing
-
-
 class Cause(StrEnum):
     """The reason why an attempt to send a request brought no reply."""
 
@@ -262,7 +259,7 @@ def _error(body: str) -> tuple[str, str]:
 def shortened(text: str) -> str:
     """Return a server's message, from which keys are removed already, on one line, cut to 200 characters."""
     line = " ".join(text.split())
-    return line if len(line) <= _DETAIL else f"{line[:_DETAIL]}..."
+    return line if len(line) <= 200 else f"{line[:200]}..."
 
 
 _SHORTEST = 8  # characters; what is shorter is a word that servers of one's own take for a key, such as EMPTY

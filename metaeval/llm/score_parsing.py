@@ -162,9 +162,8 @@ RULES = {"last_line": find_score, "cued_number": find_cued_score, "json": find_j
 
 def score_schema(scale: Scale) -> dict[str, Any]:
     """Return the `response_format` of a request for {"reasoning": string, "score": number}, reasoning first."""
-    score: dict[str, Any] = {"type": "number"}
-    if scale.only:
-        score = {"type": "integer", "enum": [int(value) for value in scale.only]}
+    levels = {"type": "integer", "enum": [int(value) for value in scale.only]}
+    score = levels if scale.only else {"type": "number"}
     return reply_form("judgement", reasoning={"type": "string"}, score=score)
 
 

@@ -368,13 +368,10 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
 
 def check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
     """Raise `UserError` unless a metric returned one result (score or observation) for each of `count` pairs."""
-    if not isinstance(answers, Sized) or isinstance(answers, Mapping | Set):  # which have no order, or only keys
+    is_list = isinstance(answers, Sized) and not isinstance(answers, Mapping | Set)  # which have no order, or only keys
+    if not is_list or len(answers) != count:
+        found = f"{len(answers)} results for {count} pairs" if is_list else repr(answers)
         raise UserError(
-            f"Metric {metric.card.name!r} returned {answers!r}: correct its code, which has to return a list with one "
-            "result for each pair."
-        )
-    if len(answers) != count:
-        raise UserError(
-            f"Metric {metric.card.name!r} returned {len(answers)} results for {count} pairs: correct its code, which "
-            "has to return one for each pair, in order."
+            f"Metric {metric.card.name!r} returned {found}: correct its code, which has to return a list with one "
+            "result for each pair, in order."
         )

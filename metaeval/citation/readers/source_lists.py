@@ -104,23 +104,19 @@ def address(text: str) -> str:
 
 
 def _trimmed(text: str) -> str:
-    depth = 0
-    for place, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth < 0:
-            text = text[:place]
-            break
-    return text.rstrip(".,;:!?*'’»…")
+    depths = accumulate((character == "(") - (character == ")") for character in text)
+    end = next((place for place, depth in enumerate(depths) if depth < 0), len(text))
+    return text[:end].rstrip(".,;:!?*'’»…")
 
 
-def bare_addresses(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, address) of each address in a text, with the round or pointed brackets around it."""
+def bare_addresses(text: str) -> Iterator[tuple[tuple[int, int], str]]:
+    """Yield ((start, end), address) of each address in a text, with the round or pointed brackets around it."""
     for match in _ADDRESS.finditer(text):
         url = address(match[0])
         start, end = match.start(), match.start() + len(_trimmed(match[0]))
         around = text[start - 1 : start] + text[end : end + 1] if start else ""
         bracketed = around in ("()", "<>", "（）")
-        yield start - bracketed, end + bracketed, url
+        yield (start - bracketed, end + bracketed), url
 
 
 def code_blocks(text: str) -> list[tuple[int, int]]:

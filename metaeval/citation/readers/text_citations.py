@@ -70,10 +70,7 @@ def citations_in(body: str, listed: Mapping[str, ListedSource]) -> Iterator[Text
     links = _outside([*_links(body)], code)
     taken = sorted([*code, *((link.start, link.end) for link in links)])
     marks = _outside([*_marks(body, listed)], taken)
-    bare = [
-        TextCitation(start, end, "web address", (ListedSource("", url, ""),))
-        for start, end, url in bare_addresses(body)
-    ]
+    bare = [TextCitation(*span, "web address", (ListedSource("", url, ""),)) for span, url in bare_addresses(body)]
     cited = [*links, *marks, *_outside(bare, taken)]
     if listed and not marks and all(link.words or not link.targets for link in links):
         taken = sorted([*taken, *((citation.start, citation.end) for citation in cited)])

@@ -187,9 +187,7 @@ class Pool(ABC):
                     child.ready, self._deaths = True, 0
                 elif child.ready:  # else the job could not begin, and nothing was sent
                     piece = child.pieces.popleft()
-                    done = _store_results(piece, message) if "answers" in message else None
-                    if done is not None:
-                        yield done
+                    yield from _store_results(piece, message) if "answers" in message else ()
         if error:
             raise UserError(error)
 
@@ -240,16 +238,15 @@ class Pool(ABC):
             *(text if len(text) <= 60 else f"{text[:59]}…" for text in (source, statement)),
         )
         failed = [[[None, str(Status.FAILED), 0, 0]] for _ in piece.work.answers]
-        done = _store_results(piece, {"answers": failed})
-        if done is not None:
-            yield done
+        yield from _store_results(piece, {"answers": failed})
 
 
-def _store_results(piece: Piece, message: Mapping[str, Any]) -> ScoredBlock | None:
-    """Store the results in a worker's message in the piece's block; return the block if it is complete, else None."""
+def _store_results(piece: Piece, message: Mapping[str, Any]) -> Iterator[ScoredBlock]:
+    """Store the results in a worker's message in the piece's block, and yield the block if it is complete."""
     work, task, rows = piece.work, piece.work.task, message["answers"]
     answers = [[PairScore(score, Status(status), *counts) for score, status, *counts in row] for row in rows]
     for place, scored in zip(work.answers, answers, strict=True):
         place[piece.first : piece.end] = scored
     work.left -= piece.end - piece.first
-    return None if work.left else ScoredBlock(task, work.answers)
+    if not work.left:
+        yield ScoredBlock(task, work.answers)
