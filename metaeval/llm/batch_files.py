@@ -74,13 +74,13 @@ class BatchSession:
         """Return one line of counts: replies from batch and store, failed requests, lines of no request of this run."""
         ledger = self.ledger
         failed = f"{count(ledger.failed.total(), 'request')} without one ({causes(ledger.failed)})"
-        told: list[tuple[object, str]] = [
+        parts: list[tuple[object, str]] = [
             (True, f"{count(ledger.taken, 'reply')} taken from {self._path}, {ledger.stored:,} from the reply store"),
             (ledger.failed, f"{failed}: --requests writes them again"),
             (self._foreign, f"{count(len(self._foreign), 'line')} of the file about no request of this run"),
             (ledger.unparsed, f"{count(ledger.unparsed, 'reply')} without a score"),
         ]
-        return "; ".join(text for is_so, text in told if is_so)
+        return "; ".join(text for applies, text in parts if applies)
 
     def close(self) -> None:
         """Do nothing, as no connection is open."""

@@ -175,7 +175,7 @@ class Ledger:
         """Return one line: numbers of replies, stored replies and tokens, the cost, and whatever went wrong."""
         servers = ", ".join(f"{url} ({answers:,})" for url, answers in sorted(self.servers.items()))
         failed = f"{count(self.failed.total(), 'request')} failed ({causes(self.failed)})"
-        told: list[tuple[object, str]] = [
+        parts: list[tuple[object, str]] = [
             (True, f"{count(self.answered, 'reply')} asked for, {self.stored:,} from the reply store"),
             (self.damaged, f"{self.damaged:,} kept replies were damaged and were asked for again"),
             (True, f"{count(self.tokens_in, 'token')} in, {self.tokens_out:,} out"),
@@ -190,7 +190,7 @@ class Ledger:
             (self.asked_again, f"{self.asked_again:,} of them asked for again, {self.read_again:,} read then"),
             (self.failed, f"{failed}: the next run asks again"),
         ]
-        return "; ".join(text for is_so, text in told if is_so)
+        return "; ".join(text for applies, text in parts if applies)
 
 
 def causes(counts: Counter[Cause]) -> str:

@@ -153,8 +153,8 @@ def find_json_score(text: str, scale: Scale) -> FoundScore | None:
         return None
     # Inside a string the field's quotes would be escaped: it stands in the text once.
     number = re.compile(r'"score"\s*:\s*([-+.0-9eE]+)').search(text, start, end)
-    found = number and FoundScore(float(judgement["score"]), *number.span(1))
-    return found if found and scale.accepts(found.value) else None
+    score = number and FoundScore(float(judgement["score"]), *number.span(1))
+    return score if score and scale.accepts(score.value) else None
 
 
 RULES = {"last_line": find_score, "cued_number": find_cued_score, "json": find_json_score}  # by the option `reply`

@@ -370,8 +370,8 @@ def check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
     """Raise `UserError` unless a metric returned one result (score or observation) for each of `count` pairs."""
     is_list = isinstance(answers, Sized) and not isinstance(answers, Mapping | Set)  # which have no order, or only keys
     if not is_list or len(answers) != count:
-        found = f"{len(answers)} results for {count} pairs" if is_list else repr(answers)
+        result = f"{len(answers)} results for {count} pairs" if is_list else repr(answers)
         raise UserError(
-            f"Metric {metric.card.name!r} returned {found}: correct its code, which has to return a list with one "
+            f"Metric {metric.card.name!r} returned {result}: correct its code, which has to return a list with one "
             "result for each pair, in order."
         )
