@@ -250,7 +250,9 @@ class FunctionMetric(Metric):
 
     def _answers(self, result: Any, pairs: Sequence[TextPair]) -> list[PairScore]:
         """Return the results of a call, and count the causes of those that are no score; raises what ends the run."""
-        if isinstance(result, UserError | ImportError | SystemExit | KeyboardInterrupt):  # every call would end so
+        if isinstance(result, SystemExit):  # would end the command without a word, and even with code 0
+            raise UserError(f"{self.card.name!r} stopped with {cause_of(result)}: correct it, run again.") from result
+        if isinstance(result, UserError | ImportError | KeyboardInterrupt):  # every call would end so
             raise result
         values = result if self.lists and not isinstance(result, BaseException) else [result] * len(pairs)
         check_count(self, values, len(pairs))
@@ -261,7 +263,7 @@ class FunctionMetric(Metric):
             else:
                 missing = Status.NOTHING_TO_SCORE if value is None else Status.OK
                 answer = checked_answer(self, value if isinstance(value, PairScore) else PairScore(value, missing))
-                cause = f"returned {value!r:.60} ({answer.status})"
+                cause = f"returned {_text(value, repr):.60} ({answer.status})"
             if answer.status in _FAULTS:
                 if cause not in self._causes and len(self._causes) < _SHOWN:
                     _log.warning("%s: a pair has no score: %s", self.card.name, cause)
@@ -291,7 +293,7 @@ def cause_of(error: BaseException) -> str:
     """Return type, message and place of an exception in one short line, without keys and ids."""
     if isinstance(error.__cause__, StopIteration):  # which a generator on its way turns into another error
         error = error.__cause__
-    message = " ".join(str(error)[:100_000].split())
+    message = " ".join(_text(error, str)[:100_000].split())
     for name, value in os.environ.items():
         if len(value) >= 8 and _SECRET.search(name):
             message = message.replace(value, "***")
@@ -299,6 +301,14 @@ def cause_of(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__, -1)
     at = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in last)
     return f"{type(error).__name__}: {message[:200]}{'…' * (len(message) > 200)}{at}"
+
+
+def _text(value: Any, made: Callable[[Any], str]) -> str:
+    """Return a value's text, or the name of its type where its own code fails to make one."""
+    try:
+        return made(value)
+    except Exception:  # noqa: BLE001 (a user's class)
+        return f"{type(value).__name__} without a text"
 
 
 def identity_of(value: Any) -> str:

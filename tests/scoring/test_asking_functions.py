@@ -150,6 +150,27 @@ def test_a_value_beyond_the_range_is_no_score_and_is_named(concurrency):
     assert note.startswith("3 pairs without a score: 2 returned -1.0 (out of range); 1 returned 'n/a'")
 
 
+class Unprintable(ValueError):
+    """An exception, and a value, without a text."""
+
+    def __str__(self):
+        raise RuntimeError
+
+    __repr__ = __str__
+
+
+def test_what_has_no_text_is_a_pair_without_a_score():
+    async def judge(source, statement):
+        if statement == "s0":
+            raise Unprintable
+        return type("Odd", (), {"__repr__": Unprintable.__repr__})() if statement == "s1" else 1.0
+
+    answers, note = scored(judge, [("a", f"s{number}") for number in range(3)])
+    assert [answer.status for answer in answers] == ["failed", "not a number", "ok"]
+    assert "Unprintable" in note
+    assert "Odd" in note
+
+
 @pytest.mark.parametrize("in_loop", [True, False])
 @pytest.mark.parametrize("error", [UserError("no key"), ImportError("no package"), SystemExit("no key")], ids=repr)
 def test_what_every_call_would_raise_ends_the_run_at_once_and_keeps_the_others(tmp_path, in_loop, error):
@@ -165,7 +186,7 @@ def test_what_every_call_would_raise_ends_the_run_at_once_and_keeps_the_others(t
         return await asyncio.to_thread(judge, source, statement)
 
     pairs = [("a", f"s{number}") for number in range(16)]
-    with ScoreStore(tmp_path / "scores.sqlite") as store, pytest.raises((UserError, SystemExit), match=str(error)):
+    with ScoreStore(tmp_path / "scores.sqlite") as store, pytest.raises(UserError, match=str(error)):
         scored(later if in_loop else judge, pairs, store)
     with sqlite3.connect(tmp_path / "scores.sqlite") as file:
         assert file.execute("SELECT COUNT(*) FROM scores").fetchone() == (15,)
