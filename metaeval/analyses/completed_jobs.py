@@ -90,10 +90,11 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
 
     warnings: list[str] = []
     named, form = options.job, "text" if options.format == "terminal" else options.format
+    most = 1 if form == "csv" else None  # the first has every value
     if isinstance(named, Result):
         tables = [lay_out(named)]
     elif Path(named).is_file() or named.endswith(".json"):
-        tables = tables_in(Path(named)) or [lay_out(load_result(Path(named)))]
+        tables = tables_in(Path(named))[:most] or [lay_out(load_result(Path(named)))]
     else:
         job = find_job(options.results, named)
         # What is printed is compared with what was written; the pairs, which may be many, are not read for it.
@@ -107,7 +108,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
             ]
             text = NotebookText("\n\n".join(parts) + f"\nFiles: {job.folder}/")
             return Done(value=text, warnings=warnings)
-        tables = [table for path in files for table in tables_in(path)]
+        tables = [table for path in files for table in tables_in(path)[:most]]
         if not tables:
             raise UserError(f"{job.name} holds no table that can be written as {form}: choose another job.")
     if form == "csv":  # records say all that tables made from them say

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
@@ -158,6 +159,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     from metaeval.report.cautions import cautions
     from metaeval.report.findings import findings
     from metaeval.report.first_table import first_tables
+    from metaeval.report.judge_card import judge_cards
     from metaeval.report.notebook import Results
     from metaeval.report.result_tables import lay_out
     from metaeval.runs.evaluation import declarations_of
@@ -168,7 +170,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     chosen = config.protocols != RunConfig().protocols  # a protocol that nobody asked for is a remark, not a warning
     return Done(
         config=config,
-        sheets=[lay_out(result) for result in results],
+        sheets=[table for result in results for table in (lay_out(result), *judge_cards(result, sys.maxsize))],
         job=partial(write_evaluated, config, outcome, command),
         shown=first_tables(results, declarations),
         sentences=findings(results, declarations)[: 1 if len(results) > 1 else None],

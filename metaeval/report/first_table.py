@@ -91,8 +91,9 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
 
 
 def first_tables(results: Sequence[Result], declarations: Declarations) -> list[Table]:
-    """Return the first table of a run, and of verdicts alone the further tables of the judges' card."""
-    return [first_table(results, declarations), *(judge_cards(results[0])[1:] if len(results) == 1 else ())]
+    """Return the first table of a run, and the tables of its judges' cards, of which that of verdicts alone is one."""
+    cards = [card for result in results for card in judge_cards(result)]
+    return [first_table(results, declarations), *cards[len(results) == 1 :]]
 
 
 def _lines(ranked: Sequence[Headline], most: int, with_controls: bool) -> tuple[list[TableKey], int]:

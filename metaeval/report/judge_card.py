@@ -12,6 +12,7 @@ from metaeval.report.ranking_measures import LEVELS, Headline, metrics_of
 from metaeval.report.result import Column, Result, Row
 from metaeval.report.result_tables import measure_table, units
 from metaeval.report.table import (
+    UNDEFINED,
     Block,
     Cell,
     ColumnGroup,
@@ -60,9 +61,10 @@ def judge_cards(result: Result, most: int = _SHOWN) -> list[Table]:
         text.append("yes corrected by them: what people say where every row has a label, of the rows with a verdict")
     for cut, name in _CUTS.items():
         if ceiling := rows[0].values.get(f"ceiling{cut}"):
-            value, low, high = (short(f"{end or 0:.3f}") for end in ceiling.ends)
+            value, low, high = (UNDEFINED if end is None else short(f"{end:.3f}") for end in ceiling.ends)
             of = "of an annotator with the majority of the others, or of two with each other"
             text.append(f"human ceiling{name and f' ({name})'}: kappa {value} {low}–{high} {of}")
+    text += [f"left out: {number:,} {why}" for why, number in rows[0].excluded.items()]
     others = [row for row in metrics_of(result) if row not in rows]
     text += [f"no card of {row.metric}: {row.values['accuracy'].note}" for row in others]
     where = f"{place_of(result.data, units(result.unit))}: {sum(result.data.levels.values()):,}"

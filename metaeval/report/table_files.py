@@ -63,7 +63,7 @@ def load_table(path: Path) -> Table:
 
 
 def tables_in(path: Path) -> list[Table]:
-    """Return the tables of a JSON file of a result, an analysis or a multiverse; empty for any other file."""
+    """Return the tables of a JSON file of a result (with a judge's card), an analysis or a multiverse; else none."""
     version = read_versioned(path)[1] if path.suffix == ".json" else None
     if version == RESULT:
         result = load_result(path)

@@ -117,7 +117,7 @@ def test_scores_of_a_file_count_on_rows_without_a_label(carded, cli, tmp_path):
     assert found["apart"]["says"].value == pytest.approx(JUDGE.mean(), abs=1e-12)
 
 
-def test_the_gold_of_annotators_is_their_majority(carded):
+def test_the_gold_of_annotators_is_their_majority(carded, tmp_path):
     votes = np.where(RNG.random((N, 3)) < 0.8, PEOPLE[:, None], ~PEOPLE[:, None])
     columns = {f"annotator {place}": np.where(votes[:, place], "pass", "fail") for place in range(3)}
     _, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")})
@@ -125,11 +125,24 @@ def test_the_gold_of_annotators_is_their_majority(carded):
     assert found["judge"]["kappa"].value == pytest.approx(cohen_kappa_score(gold, JUDGE), abs=1e-12)
     assert 0 < found["judge"]["ceiling"].value < 1
     columns.pop("annotator 2")  # ties have no majority
-    _, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")})
+    printed, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")})
     agreed = votes[:, 0] == votes[:, 1]
     kappa = cohen_kappa_score(votes[agreed, 0], JUDGE[agreed])
     assert found["judge"]["kappa"].value == pytest.approx(kappa, abs=1e-12)
     assert found["judge"]["ceiling"].value == pytest.approx(cohen_kappa_score(votes[:, 0], votes[:, 1]), abs=1e-12)
+    assert f"left out: {np.count_nonzero(~agreed)}" in " ".join(printed.split())  # said on the card
+    (card, _) = judge_cards(load_result(tmp_path / "results/latest/verdicts.json"))
+    assert "000" not in card.footnotes[0].text  # a ceiling without an interval has no ends
+
+
+def test_the_card_is_shown_wherever_results_are(carded, cli):
+    columns = {"label": np.where(PEOPLE, "pass", "fail"), "judge": np.where(JUDGE, "pass", "fail")}
+    both, _ = carded(columns, "-p", "verdicts,classification")
+    whole, _ = carded(columns, "--full")
+    for printed in (both, whole, cli("results", "show").out):
+        assert "TPR" in printed
+        assert "people yes" in printed
+    assert cli("results", "show", "--format", "csv").out.count("protocol,") == 1
 
 
 def test_the_tables_and_the_page_have_the_matrix(carded, tmp_path):
