@@ -111,8 +111,6 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
         tables = [table for path in files for table in tables_in(path)[:most]]
         if not tables:
             raise UserError(f"{job.name} holds no table that can be written as {form}: choose another job.")
-    if form == "csv":  # records say all that tables made from them say
-        tables = [table for table in tables if table.records] or tables
     text = NotebookText("\n".join(table_text(table, form, options.controls, options.labels) for table in tables))
     return Done(shown=tables if form == "text" else text, whole=True, value=text, warnings=warnings)
 

@@ -17,7 +17,8 @@ from metaeval.report.result import Result
 from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain
 from metaeval.runs.evaluation import ProtocolSetup, evaluate, find_protocols
-from metaeval.runs.prepared_run import Frame, Job, RatedSet
+from metaeval.runs.frame import Frame
+from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.score_columns import AlignedColumn, with_controls
 from metaeval.runs.score_panel import Panel, judged, make_sheet
 from metaeval.stats.arrays import Floats, Ints

@@ -15,8 +15,8 @@ from metaeval.config import RunConfig
 from metaeval.errors import UserError, unknown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow
+from metaeval.runs.frame import Frame
 from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.runs.prepared_run import Frame
 from metaeval.runs.score_columns import AlignedColumn, load_run_data, scored_columns
 from metaeval.runs.score_panel import Panel, judged, make_sheet
 from metaeval.runs.verdict_cutoffs import SHEET, find_cutoff, identity_of, judge_of

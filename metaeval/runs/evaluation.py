@@ -24,7 +24,8 @@ from metaeval.parsing import read_text, yaml_settings
 from metaeval.report import result as results
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
-from metaeval.runs.prepared_run import Frame, Job, RatedSet
+from metaeval.runs.frame import Frame
+from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.score_columns import AlignedColumn
 from metaeval.runs.significance import marked, significance, withheld
 from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS, group_of

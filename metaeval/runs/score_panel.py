@@ -21,8 +21,9 @@ from metaeval.runs.evaluation import (
     readable_protocols,
     resampling_of,
 )
+from metaeval.runs.frame import Frame
 from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.runs.prepared_run import Frame, Job, RatedSet, kind_of_data
+from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data
 from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, load_run_data, scored_columns
 from metaeval.scoring.score_files import SUFFIXES
 from metaeval.signature import resampled_fields, signature, versions

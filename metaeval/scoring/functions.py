@@ -303,10 +303,10 @@ def cause_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {message[:200]}{'…' * (len(message) > 200)}{at}"
 
 
-def _text(value: Any, made: Callable[[Any], str]) -> str:
+def _text(value: Any, written: Callable[[Any], str]) -> str:
     """Return a value's text, or the name of its type where its own code fails to make one."""
     try:
-        return made(value)
+        return written(value)
     except Exception:  # noqa: BLE001 (a user's class)
         return f"{type(value).__name__} without a text"
 

@@ -18,7 +18,7 @@ from metaeval.report.result import Column
 from metaeval.report.result_tables import cell, units
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, format_value, known, plain
 from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, named_protocols
-from metaeval.runs.prepared_run import Frame
+from metaeval.runs.frame import Frame
 from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import Influence, resampled

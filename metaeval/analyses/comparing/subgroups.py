@@ -20,7 +20,8 @@ from metaeval.report.result_tables import cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow, plain
 from metaeval.report.table_notes import interval_text, numbers, reason_of
 from metaeval.runs.evaluation import ProtocolSetup, column_of
-from metaeval.runs.prepared_run import Frame, RatedSet, kind_of_data
+from metaeval.runs.frame import Frame
+from metaeval.runs.prepared_run import RatedSet, kind_of_data
 from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
 from metaeval.stats.arrays import Bools
 from metaeval.stats.estimate import Estimate
