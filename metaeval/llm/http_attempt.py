@@ -128,7 +128,7 @@ class Transport:
         timeouts = httpx2.Timeout(None, connect=min(self._seconds, _CONNECT_SECONDS))
         named: Any = {"api_key": self._endpoint.key or "none", "base_url": url, "max_retries": 0, "timeout": timeouts}
         # Of OpenAI's own address the package takes both from the environment.
-        account = {} if self._endpoint.is_openai else {"organization": "", "project": ""}
+        account: Any = {} if self._endpoint.is_openai else {"organization": "", "project": ""}
         return _Client(**named, **account, http_client=http)
 
     async def send(self, request: ChatRequest) -> Reply:
