@@ -240,6 +240,8 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
                 (rate,) = known(cut, measure, ends, cut[:, down, across])
                 if rate.value is None:
                     rate = replace(rate, note=_NOT_INFORMED if key == "corrected" else _ONE_ANSWER)
+                elif key == "corrected" and not (cut[:, 2].any() or cut[..., 2].any()):
+                    rate = cards[name][f"people{suffix}"]  # the same rate, whose interval is that of a share
                 elif ends is None:
                     value, low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in rate.ends)
                     rate = replace(rate, value=value, low=low, high=high)

@@ -219,7 +219,7 @@ class Ratings:
     dropped: Mapping[str, int] = field(default_factory=dict)
     levels: bool = False
     unrated: Mapping[str, str] = field(default_factory=dict)
-    headings: tuple[str, ...] = ()
+    headings: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return f"<Ratings {self.name!r}: {count(len(self.rows), 'rating')}, scores of {len(self.scores):,} metrics>"

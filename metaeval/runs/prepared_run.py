@@ -182,9 +182,6 @@ def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
 def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, str]:
     """Return the run's data, name and split; (None, "", "") for another kind. kind: "corpus" or "ratings"."""
     dataset, split, options = find_dataset(config.dataset, config)
-    texts = dataset.options.get(dataset.corpus_option)
-    if kind == "corpus" and texts and texts.allowed:  # the texts are in the same file
-        options = {dataset.corpus_option: texts.allowed[-1], **options}
     if dataset.kind_with({**options, **config.dataset_options}) != kind:
         return None, "", ""
     chosen = config.split or split or dataset.default_split
@@ -278,6 +275,8 @@ class RatedSet:
         import pandas
 
         rows = self.ratings.columns
+        if not self.ratings.headings and {*TEXTS} <= rows.fields.keys():  # published: a blank text has no score
+            return list(zip(rows.fields["source"], rows.fields["statement"], strict=True))
         frame = pandas.DataFrame({**dict.fromkeys(self.ratings.headings), **rows.fields}, index=rows.id.tolist())
         return pairs_in(UserTable(self.name, frame, "rating"), self._mapped)[0]
 

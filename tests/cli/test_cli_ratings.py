@@ -122,8 +122,7 @@ def test_published_scores_and_a_metric_of_ones_own_are_held_against_people_on_th
         lines.append(f"S{number % 4},{question},Danes {number},http://x,{passage},{rating},{verdict},{score}")
     (tmp_path / "ratings.csv").write_text("\n".join(lines))
     where = ("-d", "attributed_qa", "--data", str(tmp_path), "-p", "correlation", *QUICK, "-q")
-    ran("score", *where[:4], "-m", "overlap", "-u", "page", "-o", "scores")
-    ran("evaluate", "scores/overlap.jsonl", *where)
+    ran("evaluate", *where)
     result = load_result(tmp_path / "results/latest/correlation.json")
     assert result.data.dropped == {"rows without a human rating": 8}
     assert (result.data.statements, result.data.groups, result.data.levels["full"]) == (40, 10, 26)
@@ -131,8 +130,9 @@ def test_published_scores_and_a_metric_of_ones_own_are_held_against_people_on_th
     gold, *scores = zip(*rated, strict=True)
     for name, known in zip(("AutoAIS", "AutoAIS verdict"), scores, strict=True):
         assert apart[name]["spearman"][0] == pytest.approx(spearmanr(known, gold)[0], abs=1e-12)
-    ran("run", *where, "-m", "published,overlap", "-u", "page")
+    ran("run", *where, "-m", "published,overlap")
     together = values(tmp_path / "results/latest/correlation.json")
+    assert together.keys() == {*apart, "overlap"}
     assert {name: together[name]["spearman"] for name in apart} == {name: apart[name]["spearman"] for name in apart}
     ran("evaluate", *where[:4], "-p", "systems", *QUICK, "-q")
     assert set(values(tmp_path / "results/latest/systems.json")) == {"AutoAIS", "AutoAIS verdict"}

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,8 @@ def test_the_step_of_a_workflow_checks_a_release(tmp_path):
     *_, step = yaml.safe_load(snippet("yaml", "gate check"))["jobs"]["citations"]["steps"]
     shutil.copy(KEPT / "answers.jsonl", tmp_path / "release.jsonl")
     shutil.copy(KEPT / "gate.json", tmp_path)
-    environment = {**os.environ, "GITHUB_STEP_SUMMARY": "summary.md"}
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "GITHUB_STEP_SUMMARY": "summary.md"}
     ended = subprocess.run(["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, capture_output=True)
     assert ended.returncode in (0, 1), ended.stderr
     assert (tmp_path / "gate.xml").read_text().startswith("<?xml")

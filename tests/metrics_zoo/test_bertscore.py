@@ -1,7 +1,6 @@
 """BERTScore against the official package (bert-score 0.3.13 on a tiny DeBERTa), and against its definition."""
 
 import functools
-import importlib.util
 import math
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.cli.app import main  # noqa: E402
 from metaeval.errors import UserError  # noqa: E402
+from metaeval.scoring import contract  # noqa: E402
 from metaeval.scoring.backends import text_encoder as encoders  # noqa: E402
 from metaeval.scoring.backends.text_encoder import JobTexts, TextEncoder  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
@@ -263,8 +263,8 @@ def test_neither_engine_reads_the_other_ones_scores_from_the_store(tiny, tmp_pat
 
 
 def test_a_missing_package_is_told_with_its_command_before_anything_is_read(tiny, monkeypatch, capsys):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: None if name == "bert_score" else find(name, *a))
+    monkeypatch.setattr(contract, "version_of", lambda name: "none")
+    monkeypatch.setattr(contract, "find_spec", lambda name: None if name == "bert_score" else name)
     given = ["-s", f"metric_options.bertscore.model={tiny.folder('bert', num_hidden_layers=3)}"]
     given += ["-s", "metric_options.bertscore.engine=official"]
     monkeypatch.setattr(sys, "argv", ["metaeval", "run", "-m", "bertscore", *given])

@@ -14,12 +14,12 @@ from typing import Any
 
 from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, content_id, finite_or_none
 from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
-from metaeval.corpus.model import Corpus, Statement, SupportLevel
+from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.parsing import csv_records
 
-_RatedPair = tuple[Rating, str, Mapping[str, float | None]]
-"""A rating, its source, and its scores by metric. Its id is to be numbered: rows may share it."""
+_RatedPair = tuple[Rating, Mapping[str, float | None]]
+"""A rating, with its scores by metric. Its id is to be numbered: rows may share it."""
 _RowReader = Callable[[str, Mapping[str, Any], DataRow], _RatedPair | str]
 """A function of the split, the options and a row that returns its pair, or why it is left out."""
 
@@ -45,10 +45,11 @@ def _answer(split: str, options: Mapping[str, Any], row: DataRow) -> _RatedPair 
         return UNRATED
     system, question, answer = row.identifier("system_name"), row.identifier("question"), row.text("answer")
     text = f"The answer to the question '{question}' is '{answer}'"
-    fields = {"question": question, "answer": answer, "attribution": row.text("attribution")}
+    fields = {"statement": text, "source": row.text("passage"), "question": question, "answer": answer}
+    fields["attribution"] = row.text("attribution")
     rating = Rating(f"{system}:{question}", question, gold, system, text=text, fields=fields)
     verdict = row.choice("auto_ais", _YES_NO)
-    return rating, row.text("passage"), {"AutoAIS": finite_or_none(row, "nli_score"), "AutoAIS verdict": verdict}
+    return rating, {"AutoAIS": finite_or_none(row, "nli_score"), "AutoAIS verdict": verdict}
 
 
 def _summary(split: str, options: Mapping[str, Any], row: DataRow) -> _RatedPair | str:
@@ -63,19 +64,17 @@ def _summary(split: str, options: Mapping[str, Any], row: DataRow) -> _RatedPair
     article, system = row.text("id") or content_id(source), row.text("model_name") or "missing"
     category = next((name for name, systems in _CATEGORIES.items() if system in systems.split()), "other")
     fields = {"dataset": row.identifier("dataset"), "origin": origin, "category": category, "cut": cut}
+    fields |= {"statement": row.text("summary"), "source": source}
     rating_id = f"{fields['dataset']}:{article}:{system}"
-    rating = Rating(rating_id, f"{origin}:{article}", gold, system, text=row.text("summary"), fields=fields)
+    rating = Rating(rating_id, f"{origin}:{article}", gold, system, text=fields["statement"], fields=fields)
     if options["values"] == "label":
-        return rating, source, {metric: row.choice(f"{metric}_label", _LABELS) for metric in _AGGREFACT}
-    return rating, source, {metric: finite_or_none(row, f"{metric}_score") for metric in _AGGREFACT}
+        return rating, {metric: row.choice(f"{metric}_label", _LABELS) for metric in _AGGREFACT}
+    return rating, {metric: finite_or_none(row, f"{metric}_score") for metric in _AGGREFACT}
 
 
-def _load(
-    name: str, read: _RowReader, split: str, paths: Mapping[str, Path], options: Mapping[str, Any]
-) -> Corpus | Ratings:
-    """Return the ratings of a file, or with texts=yes a corpus of its pairs. read: called for each row."""
-    draft, seen = CorpusDraft(f"{name}/{split}"), set[str]()
-    rows, sources = list[Rating](), list[str]()
+def _load(name: str, read: _RowReader, split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
+    """Return the ratings of a file, with their texts as fields. read: called for each row."""
+    draft, seen, rows = CorpusDraft(f"{name}/{split}"), set[str](), list[Rating]()
     scores: dict[str, dict[str, float | None]] = {}
     (path,) = paths.values()
     for cells in starmap(DataRow, csv_records(path, FETCH)):
@@ -87,20 +86,12 @@ def _load(
             continue
         seen.add(content)
         rows.append(rating := replace(pair[0], id=draft.next_id(pair[0].id)))
-        sources.append(pair[1])
-        for metric, score in pair[2].items():
+        for metric, score in pair[1].items():
             scores.setdefault(metric, {})[rating.id] = score
-    if not options["texts"]:
-        return Ratings(draft.name, rows, scores, dict(draft.dropped), levels=True)
-    for row, source in zip(rows, sources, strict=True):
-        draft.statement(Statement(row.id, row.text, row.group, row.system, row.fields))
-        draft.cite(row.id, row.id, draft.document(source), SupportLevel(int(row.gold)))
-    return draft.corpus(scores)
+    return Ratings(draft.name, rows, scores, dict(draft.dropped), levels=True)
 
 
-_TEXTS = Option("", "yes: a corpus of texts and their sources, as 'run' reads them, instead of ratings", ("", "yes"))
 _UNTRIED = "Not run on the published file: written to what its repository documents, and tested on made rows. The file "
-_CARD: Mapping[str, Any] = {"kind": "ratings", "corpus_option": "texts"}
 _QUESTIONS = Repository("google-research-datasets/Attributed-QA", "01f114b203ac98e9374471d26dba5e5e07f93409")
 ATTRIBUTED_QA = Dataset(
     name="attributed_qa",
@@ -113,13 +104,12 @@ ATTRIBUTED_QA = Dataset(
     folder="attributed_qa",
     files={"all": (SourceFile("ratings.csv", _QUESTIONS.file("ratings.zip").url, member="ratings.csv"),)},
     load=partial(_load, "attributed_qa", _answer),
-    options={"texts": _TEXTS},
+    kind="ratings",
     scores=("AutoAIS", "AutoAIS verdict"),
     note="Its README counts 83,030 answers to 3,610 questions, 23,000 of them rated by five people (Y or N); rows "
     "without Y or N are left out and counted. AutoAIS is the entailment score of its model, the verdict is Y above "
     "0.5. A rating's id is SYSTEM:QUESTION:1 (2 where a row has the same), the group is the question, and the text is "
     f"the statement that AutoAIS judges. {_UNTRIED}has no pinned checksum: that of the first download is recorded.",
-    **_CARD,
 )
 _SUMMARIES = Repository("Liyan06/AggreFact", "52fffcec4bcfc35fc83f7bf88919532381f331b4", "data")
 AGGREFACT = Dataset(
@@ -134,14 +124,13 @@ AGGREFACT = Dataset(
     files=dict.fromkeys(("test", "val", "all"), (_SUMMARIES.file("aggre_fact_final.csv"),)),
     default_split="test",
     load=partial(_load, "aggrefact", _summary),
+    kind="ratings",
     options={
         "values": Option("score", "label: the published decisions, by thresholds of the val rows", ("score", "label")),
-        "texts": _TEXTS,
     },
     scores=_AGGREFACT,
     note="--by dataset, origin (cnndm, xsum), category (of the summarizer: SOTA, XFORMER, OLD; other: references and "
     "the like) or cut. DAE was trained on labels of XSumFaith, and frank and xsum_hallucination rate some of the same "
     "summaries. A rating's id is DATASET:ARTICLE:MODEL:1 (2 where a row has the same), the group is the article. "
     f"{_UNTRIED}has no pinned checksum: that of the first download is recorded.",
-    **_CARD,
 )

@@ -11,7 +11,6 @@ import pytest
 
 from metaeval.corpus.loaders.rated_pairs import AGGREFACT, ATTRIBUTED_QA, REPEATED, UNRATED
 from metaeval.corpus.loading import check_options
-from metaeval.corpus.model import SupportLevel
 from metaeval.errors import UserError
 
 ANSWERS = ("system_name", "question", "answer", "attribution", "passage", "human_rating", "auto_ais", "nli_score")
@@ -71,23 +70,14 @@ def test_an_answer_becomes_a_rating_with_autoais_scores(made):
     assert [row.system for row in ratings.rows] == ["Post-4", "RTR-1", "Post-4", "Post-4"]
     assert [row.gold for row in ratings.rows] == [2, 0, 0, 0]
     assert first.text == "The answer to the question 'who played hyde' is 'Jason Flemyng'"
-    assert first.fields == {"question": FLEMYNG[1], "answer": FLEMYNG[2], "attribution": FLEMYNG[3]}
+    given = {"question": FLEMYNG[1], "answer": FLEMYNG[2], "attribution": FLEMYNG[3], "source": PASSAGE}
+    assert first.fields == {**given, "statement": first.text}
+    assert second.fields["source"] == ""
     assert second.fields["answer"] == 'Nobody, he "said",\nthen'
     assert list(ratings.scores["AutoAIS"].values()) == [0.9814687, 0.1, None, None]
     assert list(ratings.scores["AutoAIS verdict"].values()) == [2, 0, None, 0]
     assert ratings.dropped == {UNRATED: 2, REPEATED: 1}
     assert ratings.levels
-
-
-def test_answers_with_their_passages_are_a_corpus_with_the_same_ids_and_scores(made):
-    ratings, corpus = (made(ATTRIBUTED_QA, QA_ROWS, texts=texts) for texts in ("", "yes"))
-    assert [citation.id for citation in corpus.citations] == [row.id for row in ratings.rows]
-    assert [citation.level for citation in corpus.citations] == [SupportLevel.FULL, *[SupportLevel.NONE] * 3]
-    assert {name: dict(column) for name, column in ratings.scores.items()} == corpus.scores
-    assert [statement.text for statement in corpus.statements.values()] == [row.text for row in ratings.rows]
-    assert {statement.system for statement in corpus.statements.values()} == {"Post-4", "RTR-1"}
-    assert sorted(document.text for document in corpus.documents.values()) == ["", PASSAGE]
-    assert corpus.dropped == ratings.dropped
 
 
 @pytest.mark.parametrize(
@@ -137,7 +127,9 @@ def test_a_summary_becomes_a_rating_with_five_scores(made):
     # One article in several of the nine sets is one group.
     assert [row.group for row in known] == ["cnndm:dm-1"] * 2 + ["xsum:34687720"] + ["cnndm:dm-1"] * 2
     assert [row.fields["category"] for row in known] == ["SOTA", "other", "XFORMER", "OLD", "OLD"]
-    assert known[2].fields == {"dataset": "XSumFaith", "origin": "xsum", "category": "XFORMER", "cut": "test"}
+    texts = {"statement": known[2].text, "source": SUMMARY_ROWS[2]["doc"]}
+    about = {"dataset": "XSumFaith", "origin": "xsum", "category": "XFORMER", "cut": "test"}
+    assert known[2].fields == {**about, **texts}
     assert known[0].text == "The Ems rose, says BART."
     assert unnamed.group not in {row.group for row in known}
     assert list(ratings.scores) == list(SYSTEMS)
@@ -153,9 +145,6 @@ def test_cuts_are_splits_and_published_decisions_are_verdicts(made):
     assert both.scores["SummaC-ZS"]["FRANK:dm-1:Gold:1"] == 0
     val = made(AGGREFACT, [summary("1", cut="val"), summary("0", "dm-2", cut="val"), summary("0")], "val")
     assert [row.id for row in val.rows] == ["FRANK:dm-1:BART:1", "FRANK:dm-2:BART:1"]
-    corpus = made(AGGREFACT, SUMMARY_ROWS, texts="yes")
-    assert len(corpus.documents) == 1
-    assert corpus.level_counts() == {"full": 2, "partial": 0, "none": 4}
 
 
 @pytest.mark.parametrize(
