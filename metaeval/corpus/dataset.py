@@ -98,6 +98,8 @@ class Dataset:
     demo: bool = False
     # Questions without answers: nothing can be loaded to judge, and the files are there to be fetched.
     questions: bool = False
+    # The ratings' fields `source` and `statement` are what a metric reads.
+    texts: bool = False
 
     def files_of(self, split: str) -> tuple[SourceFile, ...]:
         """Return the published files of a split; raises `UserError` for a split that the card does not know."""

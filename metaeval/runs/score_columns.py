@@ -89,10 +89,11 @@ def load_run_data(
         return named_metrics(config), prepare(config, data)
     named = [name for name in config.metrics if name != PUBLISHED and not name.startswith(FILE_PREFIX)]
     known = {*registry.names("metric"), *(name for name in named if ":" in name or registry.is_given("metric", name))}
-    files = data is None and any(find_dataset(config.dataset, config)[0].files.values())
-    rated = prepare_ratings(config, data)
-    if files and known.intersection(named) and len(rated.text_headings) < len(TEXTS):
+    dataset = find_dataset(config.dataset, config)[0]
+    files = data is None and any(dataset.files.values())
+    if files and not dataset.texts and known.intersection(named):
         load_corpus(config)  # which says that the texts are not there
+    rated = prepare_ratings(config, data)
     scores = rated.ratings.scores
     if unscored := [name for name in named if name not in scores]:
         others = (name for name in unscored if name not in known and (files or did_you_mean(name, scores)))

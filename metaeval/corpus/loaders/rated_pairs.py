@@ -105,6 +105,7 @@ ATTRIBUTED_QA = Dataset(
     files={"all": (SourceFile("ratings.csv", _QUESTIONS.file("ratings.zip").url, member="ratings.csv"),)},
     load=partial(_load, "attributed_qa", _answer),
     kind="ratings",
+    texts=True,
     scores=("AutoAIS", "AutoAIS verdict"),
     note="Its README counts 83,030 answers to 3,610 questions, 23,000 of them rated by five people (Y or N); rows "
     "without Y or N are left out and counted. AutoAIS is the entailment score of its model, the verdict is Y above "
@@ -125,6 +126,7 @@ AGGREFACT = Dataset(
     default_split="test",
     load=partial(_load, "aggrefact", _summary),
     kind="ratings",
+    texts=True,
     options={
         "values": Option("score", "label: the published decisions, by thresholds of the val rows", ("score", "label")),
     },
