@@ -130,7 +130,8 @@ def read_tags(text: str, module: Module, numbers: Collection[int], stops: bool =
     mean an edit, and are out of schema, as is a whole block with an unreadable edit. stops: an edit with an unknown
     reason raises `UserError` instead.
     """
-    spoken = _THINKING.sub("", text)
+    ended, mark, rest = text.rpartition("</thinking>")  # in `rest` each start would be searched to the end
+    spoken = _THINKING.sub("", ended + mark) + rest
     problems: Counter[str] = Counter()
 
     def read(tag: str, value: Callable[[str], T | None]) -> dict[int, T]:
