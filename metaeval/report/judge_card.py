@@ -31,7 +31,7 @@ from metaeval.stats.estimate import Estimate
 MATRIX = "matrix"
 """Name of the table of confusion matrices, whose cells a page shades by their share of the line."""
 
-_CUTS = {"_full": "yes: full support", "_some": "yes: full or partial support", "": ""}
+_CUTS = {"_full": "yes: full", "_some": "yes: full or partial", "": ""}
 _RATES = {
     **{"kappa": "Kappa", "tpr": "TPR", "tnr": "TNR", "says": "yes: judge", "people": "yes: people"},
     **{"corrected": "yes: corrected", "ppi": "yes: PPI", "cost": "USD per 1,000"},
@@ -87,6 +87,10 @@ def _measures(
     view = result.model_copy(update={"rows": shown, "columns": columns})
     lines = [("", "metric", row.metric) for row in shown]
     table = measure_table([Headline(view, column) for column in columns], lines, brief=True)
+    # The note stands below both ways of cutting, so that its names say which.
+    names_of = (f"{labels[key]} at {cut[1:]}" if cut else labels[key] for key, cut in keys)
+    apart = [column.model_copy(update={"label": name}) for column, name in zip(columns, names_of, strict=True)]
+    noted = view.model_copy(update={"columns": apart})
     unranked = (TableLine(line.name, tuple(replace(cell, rank="") for cell in line.cells)) for line in table.lines)
     reasons = table_notes.numbers(value_of(row, column) for row in shown for column in columns)
     more = f" {len(rows) - most} more: metaeval results export." if len(rows) > most else ""
@@ -96,7 +100,7 @@ def _measures(
         **{**about, "key": ("card", about["title"]), "stub": "judge", "legend": ""},
         groups=tuple(groups) if any(group.title for group in groups) else (),
         blocks=(Block("", tuple(unranked)),),
-        footnotes=(legend, *table_notes.footnotes(table.blocks, [view], reasons, spans=True)),
+        footnotes=(legend, *table_notes.footnotes(table.blocks, [noted], reasons, spans=True)),
     ).noting(result.data.demo)
 
 
