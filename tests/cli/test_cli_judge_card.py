@@ -73,6 +73,15 @@ def test_yes_and_no_against_three_levels_are_shown_at_both_cuts(carded):
     assert found["judge"]["accuracy"].value is None
 
 
+def test_bounds_of_missing_verdicts_name_the_cut(carded):
+    people = ["full", "partial", "none", "none"] * 10
+    printed, found = carded({"label": people, "judge": ["yes", "no", "no", ""] * 10})
+    bounds = " ".join(printed.split())
+    for cut in ("full", "some"):
+        tnr = found["judge"][f"tnr_{cut}"]
+        assert f"TNR at {cut} [{tnr.worst:.3f}..{tnr.best:.3f}]" in bounds
+
+
 def test_a_column_with_an_unknown_word_is_said(carded, refused, caplog):
     judge = np.where(JUDGE, "pass", "fail").astype(object)
     judge[3] = "unsure"
