@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.corpus.duplicates import Duplicates, duplicates
 from metaeval.corpus.model import Citation
 from metaeval.corpus.pair_table import INCOMPLETE, WHOLE
-from metaeval.errors import UserError
 from metaeval.report.markdown import escape
 from metaeval.report.ranking_measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Result

@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import stdtrit
 
-from metaeval.config import load_run
+from metaeval.core.config import load_run
 from metaeval.decisions.label_sampling import uncertain_sizes
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.score_columns import named_metrics, scored_columns

@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
-from metaeval.config import load_run
+from metaeval.core.config import load_run
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.score_columns import named_metrics, scored_columns
 from metaeval.stats.risk_control import TestedThreshold, choose_threshold, threshold_order

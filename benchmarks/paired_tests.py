@@ -16,7 +16,7 @@ from itertools import combinations
 from statistics import median
 
 from benchmarks.resampling import Table, made, seconds
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from metaeval.stats.intervals import DEFAULT
 from protocols import classification, correlation

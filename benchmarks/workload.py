@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import metaeval
-from metaeval.files import cache_folder
+from metaeval.core.files import cache_folder
 
 Texts = tuple[str, str]
 

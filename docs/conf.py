@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from metaeval import __version__, registry
 from metaeval.analyses.metrics import card_lines, in_words
-from metaeval.declared import option_docs
+from metaeval.core.declared import option_docs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import metaeval
-from metaeval import registry
 from metaeval.analyses.analysis import USUAL, Analysis, names_in
 from metaeval.analyses.function_of_analysis import signature_of
+from metaeval.core import registry
 from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[1]

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
-from metaeval import registry
 from metaeval.analyses.analysis import GROUPS, Analysis, own_fields
 from metaeval.citation.chat_models import ChatOptions
-from metaeval.config import RunConfig
-from metaeval.declared import (
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.declared import (
     flag_of,
     is_typed,
     kinds_of,

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import click
 import typer.main
-from metaeval import registry
 from metaeval.analyses.analysis import DeclaredOptions
-from metaeval.errors import UserError
-from metaeval.parsing import read_yaml
+from metaeval.core import registry
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import read_yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 HERE = Path(__file__).parent

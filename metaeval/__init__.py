@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "metaeval.analyses.arrays": ("evaluate_arrays",),
     "metaeval.api": ("evaluate_scores", "load_corpus", "load_ratings", "score"),
-    "metaeval.config": ("RunConfig",),
+    "metaeval.core.config": ("RunConfig",),
     "metaeval.corpus.model": ("Citation", "Corpus", "Document", "Evidence", "Statement", "SupportLevel"),
     "metaeval.corpus.ratings": ("Rating", "Ratings"),
     "metaeval.report.result": ("Result",),

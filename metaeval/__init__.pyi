@@ -9,7 +9,7 @@ from metaeval.api import evaluate_scores as evaluate_scores
 from metaeval.api import load_corpus as load_corpus
 from metaeval.api import load_ratings as load_ratings
 from metaeval.api import score as score
-from metaeval.config import RunConfig as RunConfig
+from metaeval.core.config import RunConfig as RunConfig
 from metaeval.corpus.model import Citation as Citation
 from metaeval.corpus.model import Corpus as Corpus
 from metaeval.corpus.model import Document as Document

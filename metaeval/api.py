@@ -8,15 +8,15 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from metaeval import registry
-from metaeval.config import load_run
+from metaeval.core import registry
+from metaeval.core.config import load_run
+from metaeval.core.declared import typed
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import sha256_json
+from metaeval.core.registry import name_of
+from metaeval.core.tables import table_of
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
-from metaeval.declared import typed
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import sha256_json
-from metaeval.registry import name_of
 from metaeval.report.data_frame import frame
 from metaeval.report.notebook import Results
 from metaeval.runs import prepared_run
@@ -27,14 +27,13 @@ from metaeval.runs.prepared_run import prepare_ratings
 from metaeval.runs.score_columns import published_columns, score_column, with_unique_name
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.score_files import ScoreFile, scores_of
-from metaeval.tables import table_of
 
 _log = logging.getLogger("metaeval")
 
 _WHOLE = 5
 """Largest number of scores that `repr` shows in full."""
 
-# Every function raises `metaeval.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
+# Every function raises `metaeval.core.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
 
 
 @typed

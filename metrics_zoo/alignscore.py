@@ -11,8 +11,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.errors import UserError
 from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.classifier import PairClassifier

@@ -14,9 +14,9 @@ from itertools import accumulate, chain, pairwise
 from math import exp
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import read_object
 from metaeval.corpus.sentences import packed
-from metaeval.errors import UserError
-from metaeval.parsing import read_object
 from metaeval.scoring.backends.batches import side_by_side
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_loading import FETCH_AGAIN, broken_files, load_model, load_tokenizer, pack_linears

@@ -13,7 +13,7 @@ from zlib import crc32
 
 from pydantic import BeforeValidator, Field
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.model_metric import MODULES, ModelMetric, ModelOptions, of_checkpoint

@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from metaeval.errors import UserError
-from metaeval.parsing import read_json
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import read_json
 from metaeval.scoring.backends import minilm, model_loading
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder
 from metaeval.scoring.backends.model_metric import ModelMetric, ModelOptions, of_checkpoint

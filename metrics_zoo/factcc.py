@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier, answers_of, worded_logits
 from metaeval.scoring.backends.model_loading import load_tokenizer

@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_loading import load_tokenizer

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.endpoint import KEY_NAME, OPENAI, ModelOptions, VariableName, checked_url
 from metaeval.scoring.backends.sentence_splitting import find_splitter
 from metaeval.scoring.contract import MetricCard, MetricOptions

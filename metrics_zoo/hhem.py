@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.batches import pad, run_batches
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.model_loading import broken_files, load_model, load_tokenizer

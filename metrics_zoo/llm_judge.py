@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm import score_parsing
 from metaeval.llm.batch_files import BatchSession, open_session
 from metaeval.llm.budget import Estimate, estimate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint
 from metaeval.scoring.backends.classifier import LogitTable, PairClassifier, answers_of, worded_logits
 from metaeval.scoring.backends.model_loading import load_tokenizer

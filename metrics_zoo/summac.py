@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator
 
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import read_object
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.errors import UserError
-from metaeval.parsing import read_object
 from metaeval.scoring.backends.checkpoint import Checkpoint, file_is_here
 from metaeval.scoring.backends.classifier import PairClassifier
 from metaeval.scoring.backends.model_loading import FETCH_AGAIN, broken_files, load_tokenizer

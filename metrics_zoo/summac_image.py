@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, fetch_file
 from metaeval.scoring.backends.classifier import LogitTable
 from metaeval.scoring.contract import Status

@@ -32,8 +32,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.languages import fold, unfolded
-from metaeval.errors import UserError
 from metaeval.scoring.backends.model_metric import calibrated, probability
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Span, Status
 from metrics_zoo.cover import (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.model_loading import load_tokenizer
 from metaeval.scoring.backends.model_metric import LoadedModelMetric
 from metaeval.scoring.backends.tokenization import PromptCut, PromptIds, PromptTokens

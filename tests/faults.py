@@ -140,7 +140,8 @@ def readers() -> list[Reader]:
     from metaeval.citation.human.rating_files import read_human, read_human_set, read_score_file
     from metaeval.citation.parsers.dependency_parsers import read_parses
     from metaeval.citation.readers.answer_files import gather, read_answers
-    from metaeval.config import load_run
+    from metaeval.core.config import load_run
+    from metaeval.core.config_files import metric_variant
     from metaeval.corpus.corpus_file import read_corpus
     from metaeval.corpus.loaders import expertqa, gensearch, wice
     from metaeval.corpus.loaders.ratings import read_ratings
@@ -148,7 +149,6 @@ def readers() -> list[Reader]:
     from metaeval.report.result import load_result
     from metaeval.report.table_files import load_table
     from metaeval.scoring.score_files import read_scores
-    from metaeval.yaml_variants import metric_variant
 
     def loader(module: Any, split: str) -> Callable[[Path], Any]:
         options = {name: option.default for name, option in module.DATASET.options.items()}

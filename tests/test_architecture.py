@@ -12,52 +12,48 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
-READS = "errors files parsing display_text"
-TABLES = "tables cells headings sheets"
-SETTINGS = f"display_text registry declared setting_types config config_files yaml_variants {READS} {TABLES}"
+READS = "core.errors core.files core.parsing"
+TABLES = "core.tables core.cells core.headings core.sheets"
+SETTINGS = f"core.registry core.declared core.config core.config_files {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
 # What each room may import of ours; "metaeval." is left out. A module belongs to the longest room that it starts with.
 ROOMS = {
-    "display_text": "",
-    "errors": "display_text",
-    "sqlite_store": "errors files",
-    "files": "errors display_text",
-    "parsing": "errors files display_text",
-    "headings": "errors",
-    "cells": "parsing",
-    "csv_encodings": READS,
-    "sheets": READS,
-    "tables": f"cells csv_encodings headings sheets {READS}",
-    "declared": "errors files",
-    "signature": "",
-    "llm": f"llm sqlite_store {READS}",
-    "registry": "errors files",
+    "core": "",
+    "core.errors": "",
+    "core.store": "core.errors core.files",
+    "core.files": "core.errors",
+    "core.parsing": "core.errors core.files",
+    "core.headings": "core.errors",
+    "core.cells": "core.parsing",
+    "core.sheets": READS,
+    "core.tables": f"core.cells core.headings core.sheets {READS}",
+    "core.registry": "core.errors core.files",
+    "core.declared": "core.registry core.errors core.files",
+    "core.config_files": f"core.registry core.declared {READS}",
+    "core.config": f"core.config_files core.declared core.registry corpus {READS} {TABLES}",
+    "llm": f"llm core.store {READS}",
     "stats": "stats",
     "protocols": "protocols stats",
-    "corpus": f"corpus display_text {READS} {TABLES}",
-    "scoring": f"scoring corpus sqlite_store display_text {READS} {TABLES}",
+    "corpus": f"corpus {READS} {TABLES}",
+    "scoring": f"scoring corpus core.store {READS} {TABLES}",
     "metrics_zoo": "metrics_zoo scoring.contract scoring.functions scoring.backends corpus.sentences corpus.languages "
-    "llm errors parsing",
-    "report": f"report stats.ranking stats.arrays stats.estimate display_text {READS}",
-    "config_files": f"registry {READS}",
-    "setting_types": "registry errors",
-    "config": f"setting_types config_files declared registry corpus {READS} {TABLES}",
-    "yaml_variants": "config setting_types declared parsing",
-    "runs": f"runs report scoring corpus stats llm.batch_files signature {PROTOCOL} {SETTINGS}",
-    "api": f"registry runs report scoring corpus config declared {READS} {TABLES}",
+    "llm core.errors core.parsing",
+    "report": f"report stats.ranking stats.arrays stats.estimate {READS}",
+    "runs": f"runs report scoring corpus stats llm.batch_files {PROTOCOL} {SETTINGS}",
+    "api": f"core.registry runs report scoring corpus core.config core.declared {READS} {TABLES}",
     "analyses": (
-        "metaeval analyses api sqlite_store runs report scoring corpus stats llm.reply_store llm.messages "
-        f"signature {PROTOCOL} {SETTINGS}"
+        "metaeval analyses api core.store runs report scoring corpus stats llm.reply_store llm.messages "
+        f"{PROTOCOL} {SETTINGS}"
     ),
     "citation": f"citation scoring.contract scoring.backends corpus stats llm {READS} {TABLES}",
-    "citation.pipelines": f"citation analyses runs report scoring corpus stats llm signature {SETTINGS}",
+    "citation.pipelines": f"citation analyses runs report scoring corpus stats llm {SETTINGS}",
     "explorer": f"explorer citation analyses runs report scoring corpus {SETTINGS}",
-    "decisions": f"decisions explorer citation analyses runs report scoring corpus stats signature {SETTINGS}",
+    "decisions": f"decisions explorer citation analyses runs report scoring corpus stats {SETTINGS}",
     "cli": f"metaeval analyses cli runs.loaded_metrics report {SETTINGS}",
-    "conformance": "conformance scoring stats registry errors protocols.contract protocols.comparison",
+    "conformance": "conformance scoring stats core.registry core.errors protocols.contract protocols.comparison",
     "__main__": "cli",
-    "metaeval": "analyses api config report corpus scoring",
+    "metaeval": "analyses api core.config report corpus scoring",
 }
 
 CORE = ("corpus", "scoring", "stats", "protocols", "runs", "analyses", "report", "metrics_zoo", "api", "cli")
@@ -149,7 +145,7 @@ def test_files_hold_one_idea():
 # Where what is imported or started is not written in the source: nowhere else.
 LOADERS = {
     "metaeval": {"importlib.import_module"},  # its own modules
-    "metaeval.registry": {"importlib.import_module", "spec.loader.exec_module"},
+    "metaeval.core.registry": {"importlib.import_module", "spec.loader.exec_module"},
     "metaeval.scoring.executors.local": {"subprocess.Popen"},
     "metaeval.scoring.executors.ray": {"import_module"},  # a module of metaeval
     "metaeval.runs.verify_metric": {"subprocess.run"},

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import parsing
 from metaeval.cli.app import main
-from metaeval.errors import UserError
+from metaeval.core import parsing
+from metaeval.core.errors import UserError
 from tests.faults import SOUND_FILES, Case, Reader, of_bytes, of_chance, of_fields, readers
 
 LONGEST = 400

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from metaeval.cli.app import main
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text
 from metaeval.decisions.gate_check import read_gate
-from metaeval.errors import UserError
-from metaeval.files import csv_text
 from metaeval.llm.messages import ChatRequest
 from metaeval.llm.reply_store import ReplyStore
 from metaeval.report.table_files import load_table

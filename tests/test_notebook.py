@@ -14,7 +14,7 @@ import pandas
 import pytest
 
 import metaeval
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from tests.report.edges import read_html
 
 ROOT = Path(__file__).parents[1]
@@ -67,7 +67,7 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
 
 
 def test_jobs_from_python(tmp_path, settings, ran):
-    from metaeval.config import RunConfig
+    from metaeval.core.config import RunConfig
     from metaeval.runs.evaluation import named_protocols
     from metaeval.runs.run import EvaluatedRun, write_run
 

@@ -21,7 +21,7 @@ from transformers import AutoTokenizer, RobertaConfig, RobertaForMaskedLM
 from benchmarks.metrics.classifiers import timed_ways
 from benchmarks.paired import Paired, Way, compare, pin
 from benchmarks.workload import SHAPES, Texts, save_tokenizer, workload
-from metaeval.files import cache_folder
+from metaeval.core.files import cache_folder
 from metaeval.scoring.backends.sentence_splitting import find_splitter
 from metrics_zoo.alignscore import AlignScore, AlignScoreOptions
 

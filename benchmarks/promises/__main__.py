@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from benchmarks.promises.cells import Cell, Measured, matching, measured
-from metaeval.files import csv_text
+from metaeval.core.files import csv_text
 
 HEADINGS = ("promise", "cell", "quantity", "value", "error", "samples", "goal", "before", "met")
 

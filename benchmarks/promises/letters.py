@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.promises.cells import Cell, Goal
 from benchmarks.promises.processes import metrics_of_one_value
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.report.findings import findings
 from metaeval.report.ranking_measures import differs
 from metaeval.report.result import Data, Interval, Result, Row

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from benchmarks.promises.cells import Cell, Goal
 from benchmarks.promises.intervals import MEASURES, judgements_of, label_of
 from benchmarks.promises.processes import metrics_of_one_value
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from metaeval.stats.intervals import DEFAULT
 from metaeval.stats.resampling import bootstrap

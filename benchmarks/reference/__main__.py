@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 
 from benchmarks.reference import KEPT, __doc__, cells, page, results
-from metaeval.errors import UserError
-from metaeval.files import write_text
+from metaeval.core.errors import UserError
+from metaeval.core.files import write_text
 
 
 def main() -> None:

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.reference import DIGITS, KEPT
-from metaeval import registry
-from metaeval.config import load_run
-from metaeval.errors import UserError
-from metaeval.files import csv_text, write_text
-from metaeval.parsing import read_yaml
+from metaeval.core import registry
+from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text, versions, write_text
+from metaeval.core.parsing import read_yaml
 from metaeval.report.ranking_measures import Headline, above_every_control, top
 from metaeval.report.result import Comparison, Result, Row
 from metaeval.runs.evaluation import find_protocols
@@ -32,7 +32,6 @@ from metaeval.runs.significance import adjusted, marked
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.scoring.engine import settled_metric
 from metaeval.scoring.score_files import align, read_scores
-from metaeval.signature import versions
 from metaeval.stats.estimate import Estimate
 
 PrintedCell = Mapping[str, str]

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from benchmarks.reference.answers import BUDGETS, LANGUAGES, answer
 from benchmarks.reference.cells import CellTables, PrintedCell
 from metaeval import report
-from metaeval.display_text import Shown
+from metaeval.core.errors import Shown
 
 TASKS = {
     "ps_ns": "Find citations without any support",

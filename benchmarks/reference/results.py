@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reference import DIGITS, KEPT
-from metaeval.config import load_run
-from metaeval.files import atomic_write, csv_text, write_text
+from metaeval.core.config import load_run
+from metaeval.core.files import atomic_write, csv_text, write_text
 from metaeval.report.result import Result, load_result
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.run import EvaluatedRun, evaluate_columns, run

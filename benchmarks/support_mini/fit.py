@@ -35,10 +35,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import metaeval
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import json_objects
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Corpus
-from metaeval.errors import UserError
-from metaeval.parsing import json_objects
 from metaeval.scoring.backends import minilm
 from metrics_zoo.cover import FEATURES, FloatArray
 from metrics_zoo.support_mini import FILE, SupportModel

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import metaeval
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.result import Comparison, Result
 from metaeval.stats.significance import holm
 

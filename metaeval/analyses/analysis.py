@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, get_origi
 
 from pydantic import AfterValidator, BeforeValidator, field_serializer
 
-from metaeval import config as groups
-from metaeval import registry
-from metaeval.config import RunConfig
-from metaeval.config_files import refuse_repeated
-from metaeval.declared import Flag, flag_of, is_typed, kinds_of, option_of
-from metaeval.errors import RequestsWritten, UserError
-from metaeval.headings import reading_tables
-from metaeval.setting_types import MetricNames
+from metaeval.core import config as groups
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.config_files import refuse_repeated
+from metaeval.core.declared import Flag, MetricNames, flag_of, is_typed, kinds_of, option_of
+from metaeval.core.errors import RequestsWritten, UserError
+from metaeval.core.headings import reading_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,8 +42,8 @@ class DeclaredOptions(groups.Strict):
 
     untyped: fields that the command line takes only with --set.
 
-    Settings of a run are inherited from the groups in `metaeval.config`. A field of a group is not declared again. A
-    class whose pydantic configuration allows extra fields takes further settings by any name.
+    Settings of a run are inherited from the groups in `metaeval.core.config`. A field of a group is not declared again.
+    A class whose pydantic configuration allows extra fields takes further settings by any name.
     """
 
     untyped: ClassVar[frozenset[str]] = frozenset()
@@ -140,7 +139,7 @@ class RatedOptions(groups.DataSettings, AnalysisOptions):
 
     @field_serializer("data", when_used="json-unless-none")
     def _recorded(self, data: Any) -> Any:
-        from metaeval.tables import table_of
+        from metaeval.core.tables import table_of
 
         return str(data) if isinstance(data, Path) else [row.cells for row in table_of("data", data).rows]
 

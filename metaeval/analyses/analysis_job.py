@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
-from metaeval.declared import flag_of
-from metaeval.display_text import Shown
-from metaeval.errors import UserError
-from metaeval.files import safe_name, sha256_file
+from metaeval.core.declared import flag_of
+from metaeval.core.errors import Shown, UserError
+from metaeval.core.files import safe_name, sha256_file
 from metaeval.report.result import Result, save_result
 from metaeval.report.table_files import write_page, write_table
 from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs

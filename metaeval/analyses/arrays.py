@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metaeval.api import results_of
-from metaeval.cells import Cells, cells_of, objects, plain_numbers
-from metaeval.config import load_run
+from metaeval.core.cells import Cells, cells_of, objects, plain_numbers
+from metaeval.core.config import load_run
+from metaeval.core.declared import typed
+from metaeval.core.errors import UserError, count, shown
+from metaeval.core.tables import headings_of, of_columns
 from metaeval.corpus.ratings import interleaved, numerals
-from metaeval.declared import typed
-from metaeval.display_text import count
-from metaeval.errors import UserError, shown
 from metaeval.runs.prepared_run import prepare_ratings, ratings_in
 from metaeval.runs.run import evaluate_columns
 from metaeval.runs.score_columns import array_column
-from metaeval.tables import headings_of, of_columns
 
 if TYPE_CHECKING:
     from metaeval.report.notebook import Results

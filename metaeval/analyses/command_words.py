@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from metaeval import registry
 from metaeval.analyses.analysis import AnalysisOptions, DeclaredOptions
-from metaeval.config import load_settings
-from metaeval.declared import flag_of, is_typed, option_of
-from metaeval.parsing import MalformedError, parse_yaml
+from metaeval.core import registry
+from metaeval.core.config import load_settings
+from metaeval.core.declared import flag_of, is_typed, option_of
+from metaeval.core.parsing import MalformedError, parse_yaml
 
 
 def words_of(

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
-from metaeval.config import ProtocolSettings
-from metaeval.declared import Flag
+from metaeval.core.config import ProtocolSettings
+from metaeval.core.declared import Flag
 
 
 class CompareOptions(ProtocolSettings, PanelOptions):

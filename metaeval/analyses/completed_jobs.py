@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import InstanceOf
 
-from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
 from metaeval.analyses.results_export import Labels
-from metaeval.config import ResultsSettings, RunConfig
-from metaeval.declared import Flag
-from metaeval.display_text import Shown
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import ResultsSettings, RunConfig
+from metaeval.core.declared import Flag
+from metaeval.core.errors import Shown, UserError
 from metaeval.report.result import Result
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import cast
 
 import numpy as np
 
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
-from metaeval.files import safe_name
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
+from metaeval.core.files import safe_name
 from metaeval.report.result import Result
 from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain

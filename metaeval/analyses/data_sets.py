@@ -9,14 +9,12 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Annotated
 
-from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
-from metaeval.config import DataSettings, RunConfig
-from metaeval.config_files import variants
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.yaml_variants import dataset_variant
+from metaeval.core import registry
+from metaeval.core.config import DataSettings, RunConfig
+from metaeval.core.config_files import dataset_variant, variants
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError, count
 
 if TYPE_CHECKING:
     from metaeval.corpus.dataset import Dataset

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from metaeval import config as groups
 from metaeval.analyses.analysis import Analysis, Done, Progress, RatedOptions, TableSettings
 from metaeval.analyses.run import evaluated
-from metaeval.declared import Flag
-from metaeval.errors import UserError
+from metaeval.core import config as groups
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError
 
 
 class EvaluateOptions(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf
 
-from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
-from metaeval.config import OutputSettings
-from metaeval.declared import Flag
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import OutputSettings
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError
 from metaeval.report.result import Result
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _run(options: FiguresOptions, progress: Progress) -> Done:
 
 def _find(results: Path, name: str) -> DoneJob:
     """Return the job of this name; raises `UserError` with the command to type for a suite that was not run."""
-    from metaeval.config_files import variants
+    from metaeval.core.config_files import variants
     from metaeval.runs.job_folder import find_job
 
     try:

@@ -12,11 +12,11 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from metaeval import registry
 from metaeval.analyses.analysis import GROUPS, USUAL, Analysis, DeclaredOptions, names_in, own_fields
-from metaeval.declared import flag_of
-from metaeval.errors import UserError, unknown
-from metaeval.files import declare, inputs_protected
+from metaeval.core import registry
+from metaeval.core.declared import flag_of
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.files import declare, inputs_protected
 
 _log = logging.getLogger("metaeval")
 

@@ -10,10 +10,10 @@ from typing import Annotated
 from pydantic import ConfigDict
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
-from metaeval.config import RunConfig
-from metaeval.declared import Flag, option_docs
-from metaeval.files import canonical_json
-from metaeval.yaml_variants import metric_variant
+from metaeval.core.config import RunConfig
+from metaeval.core.config_files import metric_variant
+from metaeval.core.declared import Flag, option_docs
+from metaeval.core.files import canonical_json
 
 _log = logging.getLogger("metaeval")
 

@@ -6,9 +6,8 @@ from functools import partial
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, Progress, ScoredOptions
-from metaeval.config import DatasetSettings, ProtocolSettings
-from metaeval.declared import Flag
-from metaeval.setting_types import TextList
+from metaeval.core.config import DatasetSettings, ProtocolSettings
+from metaeval.core.declared import Flag, TextList
 
 
 class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):

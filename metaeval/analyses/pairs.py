@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from pydantic import InstanceOf
 
-from metaeval import config as groups
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Progress
+from metaeval.core import config as groups
+from metaeval.core.declared import Flag
+from metaeval.core.errors import count
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pair_table import Pair
-from metaeval.declared import Flag
-from metaeval.display_text import count
 
 
 class Pairs(list[Pair]):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
-from metaeval.declared import Flag
-from metaeval.errors import UserError
-from metaeval.setting_types import NumberList
+from metaeval.core.declared import Flag, NumberList
+from metaeval.core.errors import UserError
 
 _OF_LABELS = ("share", "items")
 
@@ -50,7 +49,7 @@ def _run(options: PlanOptions, progress: Progress) -> Done:
 def _labels(options: PlanOptions, half_width: float) -> Done:
     """Return a table of the labels that an interval needs, for each expected share; nothing is scored or written."""
     from metaeval.analyses.comparing.sample_sizes import PLANNED, labels_needed
-    from metaeval.display_text import count
+    from metaeval.core.errors import count
     from metaeval.report.table import Table, blocks_of
 
     shares = PLANNED if options.share is None else (options.share,)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from metaeval import registry
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
-from metaeval.config import OutputSettings
-from metaeval.config_files import check_file
-from metaeval.declared import Flag
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import OutputSettings
+from metaeval.core.config_files import check_file
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError
 
 if TYPE_CHECKING:
     pass
@@ -25,7 +25,7 @@ class RerunOptions(OutputSettings, DeclaredOptions):
 
 def _run(options: RerunOptions, progress: Progress) -> Done:
     from metaeval.analyses.analysis_job import RECIPE, changed_files, write_job
-    from metaeval.files import sha256_file
+    from metaeval.core.files import sha256_file
     from metaeval.report.notebook import Sheets
     from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest, settings_of, written_files
 

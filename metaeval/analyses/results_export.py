@@ -10,10 +10,9 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
-from metaeval.config import ResultsSettings
-from metaeval.declared import Flag
-from metaeval.errors import UserError
-from metaeval.setting_types import Names
+from metaeval.core.config import ResultsSettings
+from metaeval.core.declared import Flag, Names
+from metaeval.core.errors import UserError
 
 ALL = "all"
 
@@ -80,7 +79,7 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
 
 def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]:
     """Write the texts to their paths; if `folder` is that of the job, list them in the job's manifest too."""
-    from metaeval.files import write_texts
+    from metaeval.core.files import write_texts
     from metaeval.runs.job_folder import list_exported
 
     written = write_texts(texts)

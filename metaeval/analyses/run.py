@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, InstanceOf
 
-from metaeval import registry
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Parts, Progress, RatedOptions, ScoredOptions
-from metaeval.config import BatchSettings, LayoutSettings, ProtocolSettings, RunConfig
-from metaeval.config_files import read_entries
+from metaeval.core import registry
+from metaeval.core.config import BatchSettings, LayoutSettings, ProtocolSettings, RunConfig
+from metaeval.core.config_files import read_entries
+from metaeval.core.declared import Flag, Names
+from metaeval.core.errors import NoModelError, UserError, as_value_error, count
+from metaeval.core.files import safe_name
 from metaeval.corpus.model import Corpus
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import NoModelError, UserError, as_value_error
-from metaeval.files import safe_name
-from metaeval.setting_types import Names
 
 if TYPE_CHECKING:
     from metaeval.corpus.ratings import Ratings

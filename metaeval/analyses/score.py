@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.analyses.run import JobOptions, job_of
-from metaeval.config import DatasetSettings
-from metaeval.declared import Flag
-from metaeval.errors import UserError
+from metaeval.core.config import DatasetSettings
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError
 
 
 class ScoreOptions(JobOptions, DatasetSettings):

@@ -19,9 +19,9 @@ from metaeval.analyses.suites.suite_runs import (
     suite_of,
     write_record,
 )
-from metaeval.config import RunConfig
-from metaeval.declared import validated
-from metaeval.errors import UserError
+from metaeval.core.config import RunConfig
+from metaeval.core.declared import validated
+from metaeval.core.errors import UserError
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table

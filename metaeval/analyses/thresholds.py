@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from metaeval import registry
 from metaeval.analyses.analysis import Analysis, Done, PanelOptions, Progress
-from metaeval.declared import Flag
+from metaeval.core import registry
+from metaeval.core.declared import Flag
 
 
 class ThresholdsOptions(PanelOptions):

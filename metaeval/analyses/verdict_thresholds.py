@@ -11,8 +11,8 @@ from typing import cast, get_args
 import numpy as np
 
 from metaeval.analyses.cross_validated_decisions import prepare_decisions
-from metaeval.config import RunConfig
-from metaeval.errors import UserError, unknown
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, unknown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow
 from metaeval.runs.frame import Frame

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue
 
+from metaeval.core.errors import RequestsWritten, UserError, install_extra
+from metaeval.core.files import canonical_json, write_text
+from metaeval.core.parsing import parse_json
 from metaeval.corpus.data_rows import DataRow, read_rows
-from metaeval.errors import RequestsWritten, UserError, install_extra
-from metaeval.files import canonical_json, write_text
 from metaeval.llm.batch_files import BatchSession, open_session, write_batch
 from metaeval.llm.budget import Estimate, estimate
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, PASSING, Cause, EndpointError, ModelOptions
 from metaeval.llm.messages import Answer, Ask, ChatRequest, Failure, Reply, is_malformed, read_reply
 from metaeval.llm.reply_store import ReplyStore, replies_path
-from metaeval.parsing import parse_json
 
 if TYPE_CHECKING:
     from metaeval.llm.chat_client import ChatSession

@@ -24,7 +24,7 @@ from metaeval.citation.data_model import (
     answer_cells,
 )
 from metaeval.citation.marks_and_sentences import Leading, MarkStyles, reading_of, unread
-from metaeval.errors import unknown
+from metaeval.core.errors import unknown
 
 Zero = Literal["out of range", "last passage"]
 """What the number 0 cites: nothing, or the last passage, which the released code finds at index -1."""

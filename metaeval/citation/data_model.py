@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from metaeval.errors import UserError, shown
-from metaeval.files import sha256_json
+from metaeval.core.errors import UserError, shown
+from metaeval.core.files import sha256_json
 
 MarkProblem = Literal["out of range", "zero", "unparsable"]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from metaeval.citation.data_model import Answer, Mark
+from metaeval.core.errors import unknown
 from metaeval.corpus.sentences import (
     CLOSING,
     COMMA,
@@ -25,7 +26,6 @@ from metaeval.corpus.sentences import (
     SUPERSCRIPT,
     SentenceSplitter,
 )
-from metaeval.errors import unknown
 
 # Where a mark may start; and there: a mark, any other short bracket or tag, an unclosed bracket that starts with a
 # number. Possessive quantifiers and bounded lengths keep the search linear on runs of digits and brackets.

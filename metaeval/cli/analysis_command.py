@@ -13,7 +13,6 @@ import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
-from metaeval import registry
 from metaeval.analyses.analysis import (
     GROUPS,
     USUAL,
@@ -26,10 +25,11 @@ from metaeval.analyses.analysis import (
 )
 from metaeval.cli.options import is_joined, is_set_in_part, refuse_duplicates, text_parameter
 from metaeval.cli.output import say, say_rest, say_written, scoring_progress, show, show_sentences
-from metaeval.config import BudgetSettings, ExecutorSettings, ResultsSettings
-from metaeval.declared import is_typed
-from metaeval.errors import UserError
-from metaeval.files import declare, inputs_protected
+from metaeval.core import registry
+from metaeval.core.config import BudgetSettings, ExecutorSettings, ResultsSettings
+from metaeval.core.declared import is_typed
+from metaeval.core.errors import UserError
+from metaeval.core.files import declare, inputs_protected
 
 if TYPE_CHECKING:
     from metaeval.analyses.analysis_job import WrittenJob

@@ -23,8 +23,7 @@ from metaeval import __version__
 from metaeval.analyses.analysis import GROUPS
 from metaeval.cli.analysis_command import DeclaredGroup, group_of
 from metaeval.cli.output import say
-from metaeval.display_text import Shown
-from metaeval.errors import ColumnsError, UserError
+from metaeval.core.errors import ColumnsError, Shown, UserError
 
 
 class _StopSignal(KeyboardInterrupt):

@@ -12,10 +12,18 @@ from pydantic.fields import FieldInfo
 from typer import Argument, Option
 from typer.models import ArgumentInfo, OptionInfo
 
-from metaeval.config_files import variants
-from metaeval.declared import flag_of, is_typed, kinds_of, named_values, option_of
-from metaeval.errors import UserError
-from metaeval.setting_types import as_list, as_numbers, metric_names
+from metaeval.core.config_files import variants
+from metaeval.core.declared import (
+    as_list,
+    as_numbers,
+    flag_of,
+    is_typed,
+    kinds_of,
+    metric_names,
+    named_values,
+    option_of,
+)
+from metaeval.core.errors import UserError
 
 _REGISTERED: Mapping[str, Literal["metric", "dataset", "protocol"]] = {
     **{"dataset": "dataset", "datasets": "dataset", "protocols": "protocol"},
@@ -30,7 +38,7 @@ def _completion(
     """Return a function that completes the last name in a typed list with commas, to `values` or names of `kind`."""
 
     def complete(incomplete: str) -> list[str]:
-        from metaeval import registry
+        from metaeval.core import registry
 
         known = [*values, *((*registry.names(kind), *variants(f"{kind}s")) if kind else ())]
         before, comma, word = incomplete.rpartition(",")

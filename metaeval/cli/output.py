@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from metaeval.display_text import Shown, visible
+from metaeval.core.errors import Shown, visible
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn, TypeVar
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 Found = TypeVar("Found")
 

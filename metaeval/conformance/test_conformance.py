@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from metaeval import registry
 from metaeval.conformance import metric, protocol
 from metaeval.conformance.check_helpers import ContractError, NotCheckedError
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.errors import UserError
 from metaeval.scoring.functions import as_class
 
 Checks = tuple[Callable[[Any], None], ...]

@@ -8,12 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from metaeval.cells import Cells, Indices, Numbers, objects
+from metaeval.core.cells import Cells, Indices, Numbers, objects
+from metaeval.core.errors import count, shown
+from metaeval.core.headings import TEXTS
+from metaeval.core.tables import UserTable
 from metaeval.corpus.ratings import RatingColumns, coded
-from metaeval.display_text import count
-from metaeval.errors import shown
-from metaeval.headings import TEXTS
-from metaeval.tables import UserTable
 
 _log = logging.getLogger("metaeval")
 

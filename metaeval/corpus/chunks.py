@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.model import Corpus, Document
 from metaeval.corpus.sentences import SPLITTER, packed, split_sentences
-from metaeval.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)

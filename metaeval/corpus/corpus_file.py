@@ -31,12 +31,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.errors import Problem, UserError, shown, shown_with_hint
+from metaeval.core.files import write_text
+from metaeval.core.parsing import MalformedError, parse_json, read_text
+from metaeval.core.tables import TABLES
 from metaeval.corpus.level_words import WORDS, plain_word
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.errors import Problem, UserError, shown, shown_with_hint
-from metaeval.files import write_text
-from metaeval.parsing import MalformedError, parse_json, read_text
-from metaeval.tables import TABLES
 
 FORMAT = "metaeval-corpus/1"
 

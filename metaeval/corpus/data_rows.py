@@ -13,11 +13,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from metaeval.cells import is_no_number
+from metaeval.core.cells import is_no_number
+from metaeval.core.errors import UserError, did_you_mean, shown
+from metaeval.core.files import sha256_json
+from metaeval.core.parsing import json_objects
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.errors import UserError, did_you_mean, shown
-from metaeval.files import sha256_json
-from metaeval.parsing import json_objects
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from metaeval.core.errors import UserError, unknown
 from metaeval.corpus.model import Corpus
-from metaeval.errors import UserError, unknown
 
 if TYPE_CHECKING:
     from metaeval.corpus.ratings import Ratings

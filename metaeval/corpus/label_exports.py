@@ -12,13 +12,12 @@ from contextlib import suppress
 from fnmatch import filter as matching
 from typing import Any, NamedTuple
 
-from metaeval.cells import cell_list, is_blank, number_in, plain_heading, text_of
+from metaeval.core.cells import cell_list, is_blank, number_in, plain_heading, text_of
+from metaeval.core.errors import UserError, count, shown
+from metaeval.core.headings import CITATIONS, LABELS
+from metaeval.core.parsing import MalformedError, parse_json
+from metaeval.core.tables import UserTable, name_column, table_of
 from metaeval.corpus.level_words import WORDS, own_words, plain_word
-from metaeval.display_text import count
-from metaeval.errors import UserError, shown
-from metaeval.headings import CITATIONS, LABELS
-from metaeval.parsing import MalformedError, parse_json
-from metaeval.tables import UserTable, name_column, table_of
 
 _Record = Mapping[str, Any]
 _Answers = Iterator[tuple[str, Any, Any, Any]]

@@ -14,8 +14,8 @@ from importlib.util import find_spec
 from itertools import accumulate, groupby
 from typing import Literal, get_args
 
+from metaeval.core.errors import UserError, install_extra
 from metaeval.corpus.sentences import language_note
-from metaeval.errors import UserError, install_extra
 
 Language = Literal[
     "auto", "en", "ar", "bn", "cs", "da", "de", "el", "es", "fa", "fi", "fr", "he", "hi", "hu", "id", "it", "ja", "ko",

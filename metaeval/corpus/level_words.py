@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from metaeval.cells import number_in, text_of
+from metaeval.core.cells import number_in, text_of
+from metaeval.core.errors import UserError, shown
 from metaeval.corpus.model import SupportLevel
-from metaeval.errors import UserError, shown
 
 WORDS: Mapping[str, SupportLevel] = {
     word: level

@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from metaeval.core.errors import Shown, UserError, count, unknown
+from metaeval.core.files import MOST_BYTES, atomic_write, cache_folder, sha256_file, write_text
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
-from metaeval.display_text import Shown, count
-from metaeval.errors import UserError, unknown
-from metaeval.files import MOST_BYTES, atomic_write, cache_folder, sha256_file, write_text
 
 
 def load_dataset(

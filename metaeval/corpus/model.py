@@ -8,9 +8,8 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
-from metaeval.display_text import count
-from metaeval.errors import UserError, shown
-from metaeval.files import sha256_json
+from metaeval.core.errors import UserError, count, shown
+from metaeval.core.files import sha256_json
 
 Meta = Mapping[str, Any]
 

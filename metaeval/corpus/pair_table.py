@@ -16,11 +16,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
+from metaeval.core.errors import UserError, shown
 from metaeval.corpus.chunks import Chunk, ChunkedCorpus, Chunking, chunk_document, document_sentences
 from metaeval.corpus.languages import language_of_pairs, words_of
 from metaeval.corpus.model import Citation, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.sentences import split_sentences
-from metaeval.errors import UserError, shown
 
 _log = logging.getLogger("metaeval")
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from pydantic_core import to_json
 
-from metaeval.cells import Cells, Indices, Numbers, distinct, objects
+from metaeval.core.cells import Cells, Indices, Numbers, distinct, objects
+from metaeval.core.errors import UserError, count
 from metaeval.corpus.model import SupportLevel
-from metaeval.display_text import count
-from metaeval.errors import UserError
 
 if TYPE_CHECKING:
     from pandas import Categorical

@@ -10,6 +10,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Literal, NamedTuple
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.chunks import Chunk, Chunking, chunk_corpus, document_sentences
 from metaeval.corpus.model import Corpus, SupportLevel
 from metaeval.corpus.pair_table import (
@@ -25,7 +26,6 @@ from metaeval.corpus.pair_table import (
     why_no_pair,
     word_set,
 )
-from metaeval.errors import UserError
 
 Unit = Literal["chunk", "citation", "page", "evidence", "statement"]
 """chunk: a row per statement and chunk. citation, page, evidence: a row per citation: its document's chunks, the whole

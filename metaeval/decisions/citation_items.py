@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.cells import is_finite
 from metaeval.citation.alce.citations import PAPER, statements
 from metaeval.citation.citation_table import premise
 from metaeval.citation.data_model import Answer, group_of, writable
@@ -32,17 +31,17 @@ from metaeval.citation.readers.formats.vectara import vectara_rows
 from metaeval.citation.stated_answers import TITLES
 from metaeval.citation.support.citation_judging import support_statements
 from metaeval.citation.support.level_readings import FIELD
+from metaeval.core.cells import is_finite
+from metaeval.core.errors import UserError, count, shown, unknown
+from metaeval.core.files import sha256_json
+from metaeval.core.headings import LABELS, RATINGS
+from metaeval.core.parsing import json_objects
+from metaeval.core.tables import TABLES, UserTable, read_table, table_of, warn_of_swap
 from metaeval.corpus.corpus_file import UNJUDGED, read_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
 from metaeval.decisions.claim_questions import Claims, claims_of
-from metaeval.display_text import count
-from metaeval.errors import UserError, shown, unknown
-from metaeval.files import sha256_json
-from metaeval.headings import LABELS, RATINGS
-from metaeval.parsing import json_objects
 from metaeval.stats.arrays import Floats, Ints, codes_of
-from metaeval.tables import TABLES, UserTable, read_table, table_of, warn_of_swap
 
 _log = logging.getLogger("metaeval")
 _WORD = re.compile(r"[^\W\d_]")
@@ -176,7 +175,7 @@ def items_of(
 ) -> CitationItems:
     """Return the items in a file, a corpus, a data frame, or mappings with the fields of a table.
 
-    mapping: the heading of each role (see `metaeval.headings`) that has an unusual one. pipeline: alce or aliice,
+    mapping: the heading of each role (see `metaeval.core.headings`) that has an unusual one. pipeline: alce or aliice,
     whose questions become the items; empty: the items are citations. sources: file or folder with texts of cited
     sources. Raises `UserError` for another input, for duplicate ids, for a pipeline where the input holds no answers,
     and for sources where the input has citations.

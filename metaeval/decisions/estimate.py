@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from metaeval.citation.stated_answers import TITLES
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import count
+from metaeval.core.files import sha256_json, signature, versions
 from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.claim_questions import Claims
 from metaeval.decisions.estimated_measures import (
@@ -29,14 +31,11 @@ from metaeval.decisions.estimated_measures import (
 from metaeval.decisions.item_labels import agreement, labelled_sample, labels_of_each
 from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
 from metaeval.decisions.sample_check import check_sample
-from metaeval.display_text import count
-from metaeval.files import sha256_json
 from metaeval.report import result as results
 from metaeval.report.data_frame import Recorded
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Record, Scalar, Table, TableRow, blocks_of, plain
 from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.signature import signature, versions
 from metaeval.stats.prediction_powered import Estimand
 
 HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")

@@ -14,12 +14,12 @@ import numpy as np
 
 from metaeval.citation.data_model import group_of
 from metaeval.citation.stated_answers import TITLES
+from metaeval.core.errors import UserError, shown
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.claim_questions import ClaimMeasure
 from metaeval.decisions.item_labels import ItemLabels, LabelledItems
 from metaeval.decisions.item_scores import filled
-from metaeval.errors import UserError, shown
 from metaeval.report.table import Record, Scalar
 from metaeval.runs.score_columns import AlignedColumn
 from metaeval.stats.arrays import Floats, Ints, codes_of

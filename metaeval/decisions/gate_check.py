@@ -10,20 +10,19 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from metaeval.config import RunConfig
-from metaeval.config_files import check_file
+from metaeval.core.config import RunConfig
+from metaeval.core.config_files import check_file
+from metaeval.core.errors import UserError, count, shown
+from metaeval.core.files import signature, versions
+from metaeval.core.parsing import read_object
 from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.gate_model import SCHEMA, Gate, check_allowed, effective_number
 from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
-from metaeval.display_text import count
-from metaeval.errors import UserError, shown
-from metaeval.parsing import read_object
 from metaeval.report.result import checked
 from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, plain
 from metaeval.runs.loaded_metrics import MetricProgress
 from metaeval.runs.score_columns import AlignedColumn
-from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share, wilson
 from metaeval.stats.risk_control import corrected_share, kolmogorov_smirnov_p

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import signature, versions
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, items_of
 from metaeval.decisions.gate_check import average, drift_values, filled_below, metric_fields
@@ -18,14 +20,11 @@ from metaeval.decisions.gate_model import Candidate, Gate, Reference, Terms, can
 from metaeval.decisions.item_labels import ItemLabels, LabelledItems, agreement, labelled_sample, labels_of
 from metaeval.decisions.item_scores import PERCENT, data_of, filled, item_sheet, scored
 from metaeval.decisions.sample_check import check_sample
-from metaeval.display_text import count
-from metaeval.errors import UserError
 from metaeval.report.data_frame import Recorded
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Scalar, Table, TableRow, blocks_of, plain
 from metaeval.runs.loaded_metrics import MetricProgress
 from metaeval.runs.score_columns import AlignedColumn
-from metaeval.signature import signature, versions
 from metaeval.stats.arrays import Bools
 from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for
 

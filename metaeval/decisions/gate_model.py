@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from metaeval.errors import UserError
-from metaeval.files import sha256_json, write_text
+from metaeval.core.errors import UserError
+from metaeval.core.files import sha256_json, write_text
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.prediction_powered import Sample
 from metaeval.stats.risk_control import (

@@ -12,20 +12,19 @@ from unicodedata import category
 
 import numpy as np
 
-from metaeval.cells import is_missing, number_in
+from metaeval.core.cells import is_missing, number_in
+from metaeval.core.errors import UserError, count, did_you_mean, shown
+from metaeval.core.files import sha256_json
+from metaeval.core.headings import LABELS, TEXTS, mapped
+from metaeval.core.tables import Row, UserTable, any_table, name_column
 from metaeval.corpus.label_exports import label_export
 from metaeval.corpus.level_words import NAME_WORDS, WORDS, own_words, plain_word
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems, Item
 from metaeval.decisions.label_forms import SUPPORT, LabelQuestion
-from metaeval.display_text import count
-from metaeval.errors import UserError, did_you_mean, shown
-from metaeval.files import sha256_json
-from metaeval.headings import LABELS, TEXTS, mapped
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import Sample
-from metaeval.tables import Row, UserTable, any_table, name_column
 
 _log = logging.getLogger("metaeval")
 

@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 import numpy as np
 
-from metaeval import registry
-from metaeval.config import RunConfig
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, did_you_mean, unknown
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems
-from metaeval.errors import UserError, did_you_mean, unknown
 from metaeval.report.result import Column as Measure
 from metaeval.report.result import Data
 from metaeval.report.table import Block, Note, Record, Scalar, Table, plain

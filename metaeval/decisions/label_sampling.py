@@ -8,15 +8,15 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.files import write_text
+from metaeval.core.sheets import WRITTEN, write_table
 from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.item_labels import Drawn, DrawnUnit, ItemLabels, labelled_sample
 from metaeval.decisions.item_scores import filled, scored
-from metaeval.errors import UserError, unknown
 from metaeval.explorer import explorer_page
-from metaeval.files import write_text
 from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.sheets import WRITTEN, write_table
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import draw_in_proportion, draw_simple, draw_stratified
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from metaeval.config import RunConfig
+    from metaeval.core.config import RunConfig
     from metaeval.decisions.gate_model import Gate
 
 
@@ -43,8 +43,8 @@ def citation_gate(request: pytest.FixtureRequest) -> Gate:
     path = request.config.getoption("--citation-gate")
     if not path:
         pytest.skip("no gate is given: run pytest --citation-gate gate.json")
+    from metaeval.core.errors import UserError
     from metaeval.decisions.gate_check import read_gate
-    from metaeval.errors import UserError
 
     try:
         return read_gate(Path(path))
@@ -54,7 +54,7 @@ def citation_gate(request: pytest.FixtureRequest) -> Gate:
 
 @pytest.fixture(scope="session")
 def _gate_run(tmp_path_factory: pytest.TempPathFactory) -> RunConfig:
-    from metaeval.config import RunConfig
+    from metaeval.core.config import RunConfig
 
     return RunConfig(results=tmp_path_factory.mktemp("citation-gate"))
 
@@ -86,8 +86,8 @@ def _citations(request: pytest.FixtureRequest) -> None:
         return
     if len(marker.args) != 1:
         raise pytest.UsageError("@pytest.mark.citations takes one file: @pytest.mark.citations('release.jsonl').")
+    from metaeval.core.errors import UserError
     from metaeval.decisions.gate_check import check, verdict
-    from metaeval.errors import UserError
 
     gate, run = request.getfixturevalue("citation_gate"), request.getfixturevalue("_gate_run")
     try:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from metaeval.core.errors import UserError, shown
 from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.item_labels import LabelledItems
-from metaeval.errors import UserError, shown
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.ties import midranks
 

@@ -14,7 +14,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from metaeval.display_text import Shown
+from metaeval.core.errors import Shown
 from metaeval.report.table import grouped
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from metaeval.parsing import json_objects
+from metaeval.core.parsing import json_objects
 
 SUPPORTED = 0.5
 """Value from which a fact or a statement has the colour of support, where a pipeline gives degrees."""

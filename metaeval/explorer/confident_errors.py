@@ -15,13 +15,11 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName, Progress
-from metaeval.config import ResultsSettings
+from metaeval.core.config import ResultsSettings
+from metaeval.core.declared import Flag, MetricNames, one_of
+from metaeval.core.errors import Shown, UserError, count, unknown
+from metaeval.core.files import write_text
 from metaeval.corpus.model import SupportLevel
-from metaeval.declared import Flag
-from metaeval.display_text import Shown, count
-from metaeval.errors import UserError, unknown
-from metaeval.files import write_text
-from metaeval.setting_types import MetricNames, one_of
 
 FORMATS = ("terminal", "markdown", "latex", "jsonl")
 

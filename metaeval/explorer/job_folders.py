@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from metaeval.analyses.suites.suite_runs import RECORD
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.table_files import PAGE as REPORT
 from metaeval.runs.job_folder import NAME, PAIRS, done_jobs, find_job, read_manifest, settings_of
 

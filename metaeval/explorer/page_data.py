@@ -14,15 +14,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metaeval.config import RunConfig
-from metaeval.config_files import shown_settings
+from metaeval.core.config import RunConfig
+from metaeval.core.config_files import shown_settings
+from metaeval.core.errors import UserError, count, unknown
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.pair_table import Pair, PlacedEvidence, place_evidence
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.corpus.units import UnitRow
-from metaeval.display_text import count
-from metaeval.errors import UserError, unknown
 from metaeval.explorer import Numbering, explorer_page, sampled_ids
 from metaeval.explorer.job_folders import folders_of, report_below, run_entry
 from metaeval.explorer.shown_answers import is_citation_job, show_answers

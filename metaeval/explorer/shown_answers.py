@@ -7,9 +7,9 @@ from typing import Any
 
 from metaeval.citation.marks_and_sentences import reading_of
 from metaeval.citation.pipelines.figures import judged_answers
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
+from metaeval.core.files import safe_name
 from metaeval.explorer.citation_lines import SUPPORTED, rows_of, verdicts_of
-from metaeval.files import safe_name
 from metaeval.report.table_files import printed
 from metaeval.runs.job_folder import read_manifest
 

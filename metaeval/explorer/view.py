@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
-from metaeval.config import OutputSettings
-from metaeval.declared import Flag
-from metaeval.files import write_text
-from metaeval.setting_types import MetricNames
+from metaeval.core.config import OutputSettings
+from metaeval.core.declared import Flag, MetricNames
+from metaeval.core.files import write_text
 
 if TYPE_CHECKING:
     from metaeval.runs.loaded_metrics import MetricProgress

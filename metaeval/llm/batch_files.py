@@ -13,14 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import canonical_json, write_text
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import canonical_json, write_text
+from metaeval.core.parsing import MalformedError, parse_json, read_text
 from metaeval.llm.budget import Ledger, Purse, causes
 from metaeval.llm.endpoint import Cause, ModelOptions, fault_of_status, shortened
 from metaeval.llm.messages import Answer, ChatRequest, Failure, Reply, read_reply
 from metaeval.llm.reply_store import ReplyStore
-from metaeval.parsing import MalformedError, parse_json, read_text
 
 if TYPE_CHECKING:
     from metaeval.llm.chat_client import ChatSession

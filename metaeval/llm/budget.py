@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
-from metaeval.display_text import count
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError, count
 from metaeval.llm.endpoint import Cause, Prices
 from metaeval.llm.messages import ChatRequest, Reply
 from metaeval.llm.reply_store import ReplyStore

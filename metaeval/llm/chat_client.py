@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import monotonic
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.budget import Ledger, Purse
 from metaeval.llm.endpoint import ENDING, MAYBE_CHARGED, PASSING, Cause, Endpoint, EndpointOptions, Fault, ending_error
 from metaeval.llm.http_attempt import LONGEST_WAIT, Pace, Stopping, Transport

@@ -21,8 +21,8 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 
-from metaeval.errors import UserError
-from metaeval.parsing import MalformedError, parse_json
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import MalformedError, parse_json
 
 OPENAI = "https://api.openai.com/v1"
 KEY_NAME = "OPENAI_API_KEY"

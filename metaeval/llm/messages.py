@@ -13,10 +13,10 @@ from math import ceil, exp, inf
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from metaeval.errors import UserError
-from metaeval.files import canonical_json
+from metaeval.core.errors import UserError
+from metaeval.core.files import canonical_json
+from metaeval.core.parsing import MalformedError, parse_json, read_text
 from metaeval.llm.endpoint import Cause
-from metaeval.parsing import MalformedError, parse_json, read_text
 
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 

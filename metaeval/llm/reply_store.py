@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from metaeval.files import cache_folder
+from metaeval.core.files import cache_folder
+from metaeval.core.parsing import parse_json
+from metaeval.core.store import Database, checksum, readable
 from metaeval.llm.messages import ChatRequest, Reply, read_reply
-from metaeval.parsing import parse_json
-from metaeval.sqlite_store import Database, checksum, readable
 
 _log = logging.getLogger("metaeval")
 _FIND = "SELECT reply, checksum, request FROM replies WHERE key = ?"

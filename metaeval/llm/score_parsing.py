@@ -9,8 +9,8 @@ from itertools import accumulate
 from math import exp, isfinite
 from typing import Any
 
+from metaeval.core.parsing import MalformedError, parse_json
 from metaeval.llm.messages import keeps, object_schema, reply_form, token_bytes
-from metaeval.parsing import MalformedError, parse_json
 
 # A line that is a verdict: a number, alone or behind "Prediction:" or "Score:". It may name its scale (0.8/1).
 _VERDICT = re.compile(

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from metaeval.display_text import Shown
+from metaeval.core.errors import Shown
 
 ROWS = 20
 """Rows that a notebook shows."""

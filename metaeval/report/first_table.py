@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from metaeval.display_text import count
+from metaeval.core.errors import count
 from metaeval.report.judge_card import judge_cards
 from metaeval.report.ranking_measures import (
     LEVELS,

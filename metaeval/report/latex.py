@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import groupby, zip_longest
 
-from metaeval.display_text import Shown
+from metaeval.core.errors import Shown
 from metaeval.report.table import CONTROL, CONTROLS, READING, Cell, Note, Table, TableLine
 from metaeval.report.table_notes import LEVEL
 from metaeval.report.terminal import GAP, packed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from metaeval.display_text import Shown
+from metaeval.core.errors import Shown
 from metaeval.report.table import Cell, Table
 
 # GitHub keeps <ins> and <sup> and drops <u>.

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import write_text
-from metaeval.parsing import read_json
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import write_text
+from metaeval.core.parsing import read_json
 from metaeval.report.data_frame import Recorded
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, grouped
 from metaeval.stats.estimate import Estimate

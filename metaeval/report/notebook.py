@@ -11,8 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.display_text import Shown
-from metaeval.errors import UserError
+from metaeval.core.errors import Shown, UserError
 from metaeval.report import html_report
 from metaeval.report.cautions import cautions
 from metaeval.report.data_frame import frame, rows_html

@@ -11,8 +11,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from metaeval.errors import UserError
-from metaeval.files import safe_name
+from metaeval.core.errors import UserError
+from metaeval.core.files import safe_name
 from metaeval.report import table_notes
 from metaeval.report.ranking_measures import LEVELS, Headline, metrics_of
 from metaeval.report.result import Data, Result, records

@@ -24,9 +24,9 @@ from pydantic import (
     model_validator,
 )
 
-from metaeval.errors import UserError
-from metaeval.files import write_text
-from metaeval.parsing import read_json
+from metaeval.core.errors import UserError
+from metaeval.core.files import write_text
+from metaeval.core.parsing import read_json
 from metaeval.report.data_frame import frame
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.ranking import letters, rank_intervals

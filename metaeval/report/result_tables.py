@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report import table_notes
 from metaeval.report.ranking_measures import Headline, differs, metrics_of
 from metaeval.report.result import Column, Comparison, Result, Row, Unit, records

@@ -13,8 +13,8 @@ from typing import Literal, TypeVar
 
 from pydantic import ConfigDict
 
-from metaeval.display_text import Bounds, Items, Shown, Texts, Words, count
-from metaeval.files import sha256_json
+from metaeval.core.errors import Bounds, Items, Shown, Texts, Words, count
+from metaeval.core.files import sha256_json
 from metaeval.report.data_frame import Recorded
 from metaeval.report.result import Column, Data, Row
 from metaeval.stats.estimate import Estimate

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from metaeval.errors import UserError, unknown
-from metaeval.files import csv_text, write_texts
-from metaeval.parsing import json_objects
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.files import csv_text, write_texts
+from metaeval.core.parsing import json_objects
 from metaeval.report import latex, markdown, terminal
 from metaeval.report.html_report import Section, page_of
 from metaeval.report.judge_card import judge_cards

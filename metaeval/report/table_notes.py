@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from metaeval.display_text import Shown, count
+from metaeval.core.errors import Shown, count
 from metaeval.report.ranking_measures import LEVELS, Headline, listed, metrics_of, pairs_of
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Unit
 from metaeval.report.table import Block, Note, format_p, format_value, grouped, place_of, plain, share, short, value_of

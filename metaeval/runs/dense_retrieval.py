@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval import registry
-from metaeval.config import RunConfig
-from metaeval.declared import validated
-from metaeval.errors import UserError, install_extra
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.declared import validated
+from metaeval.core.errors import UserError, install_extra
 from metaeval.scoring.contract import Metric
 
 _SLICE = 256  # texts whose token states are held together

@@ -7,10 +7,10 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
-from metaeval.errors import UserError
 from metaeval.llm.batch_files import write_batch
 from metaeval.runs.evaluation import find_protocols, readable_protocols
 from metaeval.runs.loaded_metrics import NOT_ASKING, plug_in

@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from pydantic import Field
 
-from metaeval import registry
-from metaeval.config import RunConfig, Strict
-from metaeval.config_files import config_file, variants
-from metaeval.declared import validated
-from metaeval.display_text import count
-from metaeval.errors import UserError, unknown
-from metaeval.parsing import read_text, yaml_settings
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.config_files import config_file, variants
+from metaeval.core.declared import Strict, validated
+from metaeval.core.errors import UserError, count, unknown
+from metaeval.core.files import resampled_fields, signature, versions
+from metaeval.core.parsing import read_text, yaml_settings
 from metaeval.report import result as results
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
@@ -29,7 +29,6 @@ from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.score_columns import AlignedColumn
 from metaeval.runs.significance import marked, significance, withheld
 from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS, group_of
-from metaeval.signature import resampled_fields, signature, versions
 from metaeval.stats.arrays import Floats
 from protocols.comparison import CHANCE_DRAWS, Tested, chance
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling

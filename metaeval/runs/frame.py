@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.display_text import count
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError, count
 from metaeval.report import result as results
 from protocols.contract import Judgements
 

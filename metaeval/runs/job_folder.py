@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from metaeval import registry
-from metaeval.config import RunConfig
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.declared import validated
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.files import UNFINISHED, atomic_write, safe_name, sha256_file, sha256_json, write_text
+from metaeval.core.parsing import json_objects, read_object
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
 from metaeval.corpus.ratings import interleaved, json_texts, numerals, row_blocks
-from metaeval.declared import validated
-from metaeval.errors import UserError, unknown
-from metaeval.files import UNFINISHED, atomic_write, safe_name, sha256_file, sha256_json, write_text
-from metaeval.parsing import json_objects, read_object
 from metaeval.report.result import SCHEMA, Data, of_other_version
 from metaeval.runs.prepared_run import Job, RatedSet
 from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn

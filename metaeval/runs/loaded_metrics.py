@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from metaeval import registry
-from metaeval.config import RunConfig
-from metaeval.config_files import check_file
-from metaeval.declared import validated
-from metaeval.errors import NoModelError, UserError, install_extra
-from metaeval.files import canonical_json, job_memory, sha256_json
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.config_files import MetricVariant, check_file, metric_variant
+from metaeval.core.declared import validated
+from metaeval.core.errors import NoModelError, UserError, install_extra
+from metaeval.core.files import canonical_json, job_memory, sha256_json
 from metaeval.runs.prepared_run import variant_path
 from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.backends.model_metric import ModelMetric
@@ -36,7 +36,6 @@ from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.functions import FunctionMetric, as_class, cause_of, files_hash, identity_of
 from metaeval.scoring.score_files import ScoreFile
 from metaeval.scoring.score_store import ScoreStore
-from metaeval.yaml_variants import MetricVariant, metric_variant
 
 _VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
 

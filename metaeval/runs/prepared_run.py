@@ -11,9 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metaeval import registry
-from metaeval.config import PairSettings, RunConfig
-from metaeval.config_files import check_file, config_file, variants
+from metaeval.core import registry
+from metaeval.core.config import PairSettings, RunConfig
+from metaeval.core.config_files import DatasetVariant, check_file, config_file, dataset_variant, variants
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.headings import TEXTS, mapped
+from metaeval.core.tables import UserTable, pairs_in, table_of
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.loaders.ratings import DATASET as OWN_RATINGS
@@ -24,14 +27,10 @@ from metaeval.corpus.pair_table import Pair, PairTable, add_pool, build_pairs, p
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, statement_levels, statement_pairs, unit_rows
-from metaeval.errors import UserError, unknown
-from metaeval.headings import TEXTS, mapped
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
 from metaeval.runs.frame import Frame
 from metaeval.stats.arrays import codes_of, majority
-from metaeval.tables import UserTable, pairs_in, table_of
-from metaeval.yaml_variants import DatasetVariant, dataset_variant
 from protocols.contract import Protocol
 
 

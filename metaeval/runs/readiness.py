@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from metaeval import registry
-from metaeval.config_files import TRUST, UntrustedError, variants
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config_files import TRUST, UntrustedError, metric_variant, variants
+from metaeval.core.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import Metric, MetricCard
-from metaeval.yaml_variants import metric_variant
 
 
 class ReadinessState(StrEnum):

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import atomic_write, declare, safe_name, sha256_file, write_text
+from metaeval.core.parsing import parquet_library
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pair_table import Pair
 from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.units import read_aggregation
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import atomic_write, declare, safe_name, sha256_file, write_text
-from metaeval.parsing import parquet_library
 from metaeval.report.html_report import Picture, page, rows_description
 from metaeval.report.ranking_measures import metrics_of
 from metaeval.report.result import Result, save_result

@@ -13,16 +13,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval import registry
-from metaeval.cells import objects
-from metaeval.config import RunConfig
-from metaeval.config_files import variants
+from metaeval.core import registry
+from metaeval.core.cells import objects
+from metaeval.core.config import RunConfig
+from metaeval.core.config_files import variants
+from metaeval.core.errors import UserError, did_you_mean, unknown
+from metaeval.core.files import sha256_file, sha256_json
+from metaeval.core.headings import SCORES, TEXTS
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings, numerals
 from metaeval.corpus.units import PAGE, read_aggregation
-from metaeval.errors import UserError, did_you_mean, unknown
-from metaeval.files import sha256_file, sha256_json
-from metaeval.headings import SCORES, TEXTS
 from metaeval.report.result import Ledger
 from metaeval.runs.loaded_metrics import LoadedMetrics, MetricProgress, load_metrics
 from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, kind_of_data, load_corpus, prepare, prepare_ratings

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
+from metaeval.core.files import resampled_fields, signature, versions
+from metaeval.core.tables import TABLES
 from metaeval.corpus.ratings import Ratings
-from metaeval.errors import UserError
 from metaeval.report.result import Interval
 from metaeval.report.result_tables import units
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
@@ -26,8 +28,6 @@ from metaeval.runs.loaded_metrics import MetricProgress
 from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data
 from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, load_run_data, scored_columns
 from metaeval.scoring.score_files import SUFFIXES
-from metaeval.signature import resampled_fields, signature, versions
-from metaeval.tables import TABLES
 from protocols.contract import Judgements, Measure, Resampling
 
 

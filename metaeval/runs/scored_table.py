@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, shown
+from metaeval.core.headings import PAIRS, mapped
+from metaeval.core.tables import TABLES, pairs_in, read_table, unzipped_ending
 from metaeval.corpus.loading import check_options
-from metaeval.errors import UserError, shown
-from metaeval.headings import PAIRS, mapped
 from metaeval.runs.prepared_run import check_rated, find_dataset
 from metaeval.scoring.contract import TextPair
-from metaeval.tables import TABLES, pairs_in, read_table, unzipped_ending
 
 
 def pair_table(config: RunConfig) -> dict[str, TextPair] | None:

@@ -17,9 +17,9 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Any
 
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
-from metaeval.files import sha256_json
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
+from metaeval.core.files import sha256_json
 from metaeval.runs.loaded_metrics import load_metric, package_versions, plug_in
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import BlockTask, Context, Work, WorkerRecipe

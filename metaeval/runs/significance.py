@@ -15,7 +15,7 @@ from math import ceil
 
 import numpy as np
 
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.report.ranking_measures import above, differs
 from metaeval.report.result import Comparison, Result, Row, Significance, placed
 from metaeval.report.table import known

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metaeval.errors import UserError, unknown
-from metaeval.files import sha256_json
-from metaeval.registry import with_places
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.files import sha256_json
+from metaeval.core.registry import with_places
 from metaeval.report.table_files import load_table
 from metaeval.runs.loaded_metrics import LoadedMetrics, plug_in
 from metaeval.scoring.contract import Combination, Metric

@@ -14,10 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
-from metaeval.files import cache_folder, sha256_json, write_text
-from metaeval.parsing import json_objects
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
+from metaeval.core.files import cache_folder, sha256_json, write_text
+from metaeval.core.parsing import json_objects
 from metaeval.runs.loaded_metrics import load_metrics, plug_in
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import Combination, PairScore, TextPair

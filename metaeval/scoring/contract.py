@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 TextPair = tuple[str, str]
 """The texts (source, statement)."""

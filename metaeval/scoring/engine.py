@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from metaeval.errors import UserError
-from metaeval.files import job_memory, sha256_json
+from metaeval.core.errors import UserError
+from metaeval.core.files import job_memory, sha256_json
 from metaeval.scoring.block_claims import BlockClaims, claims_beside
 from metaeval.scoring.block_plan import TextBlock, longest_first, make_plan
 from metaeval.scoring.contract import Metric, PairScore, Status, TextPair

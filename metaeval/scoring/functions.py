@@ -29,9 +29,8 @@ from time import monotonic
 from types import FunctionType, SimpleNamespace
 from typing import Any, ClassVar, Literal, cast
 
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import canonical_json, sha256_file, sha256_json
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import canonical_json, sha256_file, sha256_json
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, TextPair, check_count, checked_answer
 from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock
 

@@ -26,16 +26,16 @@ from math import inf
 from pathlib import Path
 from typing import Any, Literal
 
-from metaeval.cells import is_finite, number_of
-from metaeval.errors import UserError, shown
-from metaeval.files import atomic_write, write_text
-from metaeval.headings import PAIR_FIELDS, RATINGS, READING, SCORES, mapped
-from metaeval.parsing import parquet_library, read_object
+from metaeval.core.cells import is_finite, number_of
+from metaeval.core.errors import UserError, shown
+from metaeval.core.files import atomic_write, write_text
+from metaeval.core.headings import PAIR_FIELDS, RATINGS, READING, SCORES, mapped
+from metaeval.core.parsing import parquet_library, read_object
+from metaeval.core.tables import TABLES, UserTable, name_column, read_table
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.tables import TABLES, UserTable, name_column, read_table
 
 SUFFIXES = (".parquet", ".jsonl")
-"""Suffixes of score files that are written; those of `metaeval.tables.TABLES` can be read, too."""
+"""Suffixes of score files that are written; those of `metaeval.core.tables.TABLES` can be read, too."""
 
 NO_SCORES = PAIR_FIELDS.union(*RATINGS.values())
 """Headings of columns that are never read as scores: those that 'metaeval pairs' writes, and those of ratings."""
@@ -110,7 +110,7 @@ def write_scores(path: Path, ids: Sequence[str], answers: Sequence[PairScore], m
 def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[ScoreFile]:
     """Read a score file, and return one `ScoreFile` per metric: one, or several where each metric has a column.
 
-    columns: headings by role of `metaeval.headings.SCORES`, where they are unusual (None: none is). Raises
+    columns: headings by role of `metaeval.core.headings.SCORES`, where they are unusual (None: none is). Raises
     `UserError` for a missing or empty file, a missing column, a pair twice, and a value that is not allowed.
     """
     _check_suffix(path, also=TABLES)

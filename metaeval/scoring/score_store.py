@@ -10,9 +10,9 @@ from hashlib import blake2b
 from math import isfinite
 from typing import Any
 
-from metaeval.files import canonical_json, sha256_json
+from metaeval.core.files import canonical_json, sha256_json
+from metaeval.core.store import Database, checksum, readable
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.sqlite_store import Database, checksum, readable
 
 _log = logging.getLogger("metaeval")
 _ANSWER = "score, status, tokens, cut"

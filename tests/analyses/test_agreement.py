@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metaeval import registry
 from metaeval.analyses.comparing.agreement import agreement_sheet
-from metaeval.config import load_run
+from metaeval.core import registry
+from metaeval.core.config import load_run
 from metaeval.runs.score_columns import column_of
 from metaeval.runs.score_panel import load_panel
 from metaeval.scoring.contract import PairScore, Status

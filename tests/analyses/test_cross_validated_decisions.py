@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import metaeval
-from metaeval import registry
 from metaeval.analyses.cross_validated_decisions import (
     cross_validated_decisions,
     decision_sheets,
@@ -15,8 +14,9 @@ from metaeval.analyses.cross_validated_decisions import (
     prepare_decisions,
     scored_rows,
 )
-from metaeval.config import load_run
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
 from metaeval.runs.score_columns import column_of
 from metaeval.runs.score_panel import judged, load_panel
 from metaeval.scoring.contract import PairScore, Status

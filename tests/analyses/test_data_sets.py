@@ -7,10 +7,10 @@ import pytest
 
 import metaeval
 from benchmarks.data_audit import audit, findings, markdown
-from metaeval.config import load_run
+from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
 from metaeval.corpus.corpus_file import write_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.errors import UserError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 published_files = pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")

@@ -11,8 +11,8 @@ from scipy.stats import rankdata, spearmanr
 from sklearn.metrics import roc_auc_score
 
 import metaeval
-from metaeval.errors import UserError
-from metaeval.files import csv_text, sha256_json
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text, sha256_json
 
 pyarrow = pytest.importorskip("pyarrow")
 torch = pytest.importorskip("torch")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from statsmodels.stats.weightstats import ttost_paired
 
-from metaeval import registry
-from metaeval.config import ComparisonConfig
+from metaeval.core import registry
+from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from metaeval.stats.influence import Influence, t_interval
 from protocols.contract import Judgements, Resampling

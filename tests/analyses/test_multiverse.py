@@ -9,9 +9,9 @@ from scipy.stats import f_oneway, rankdata
 
 from metaeval import load_corpus
 from metaeval.analyses.suites.choice_combinations import DEFAULT_AXES, Outlook, explore, read_axes
-from metaeval.config import load_run
+from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
 from metaeval.corpus.corpus_file import write_corpus
-from metaeval.errors import UserError
 from metaeval.report.multiverse import influences, multiverse_tables, specification, standings, swaps, write_multiverse
 from metaeval.report.table_files import format_texts, tables_in
 from metaeval.runs.run import run

@@ -6,7 +6,7 @@ import pytest
 
 import metaeval
 from metaeval.analyses.run import _plan_lines
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
 from metaeval.runs.dry_run import Planned, plan
 from metaeval.runs.loaded_metrics import load_metric
 

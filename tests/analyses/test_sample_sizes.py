@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from metaeval import registry
 from metaeval.analyses.comparing.sample_sizes import labels_needed, needs, protocol_to_plan, raw_difference
 from metaeval.analyses.plan import PLAN, PlanOptions
-from metaeval.config import load_run
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
 from metaeval.stats.influence import t_test
 from metaeval.stats.significance import required_groups
 from protocols.comparison import minus

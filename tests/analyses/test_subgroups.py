@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from metaeval import registry
 from metaeval.analyses.comparing.subgroups import by_part, parts_of
-from metaeval.config import load_run
+from metaeval.core import registry
+from metaeval.core.config import load_run
 from metaeval.runs.score_panel import load_panel
 
 CORRELATION = registry.find("protocol", "correlation")

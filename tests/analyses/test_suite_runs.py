@@ -12,8 +12,8 @@ from metaeval.analyses.suites.suite_runs import (
     run_suite,
     write_record,
 )
-from metaeval.config import load_run
-from metaeval.errors import UserError
+from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.job_folder import Command
 from metaeval.runs.loaded_metrics import load_metric

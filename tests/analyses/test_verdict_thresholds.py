@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
 
 from metaeval.analyses.verdict_thresholds import calibrate, calibration_sheet
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.score_panel import judged
 

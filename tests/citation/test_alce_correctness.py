@@ -25,7 +25,7 @@ from metaeval.citation.alce.correctness import (
 )
 from metaeval.citation.data_model import Answer, Verdict
 from metaeval.citation.measures import AnswerShare, estimate, group_codes, means
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 
 @pytest.mark.parametrize(

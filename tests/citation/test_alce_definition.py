@@ -14,8 +14,8 @@ from metaeval.citation.citation_table import claims_of, find_profile, unjudged
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.measures import bounds, citation_shares, macro, value_of
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import split_sentences
-from metaeval.errors import UserError
 
 PASSAGES = tuple(Passage(f"text {number}", f"title {number}") for number in range(1, 6))
 

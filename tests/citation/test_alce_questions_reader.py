@@ -12,7 +12,7 @@ from metaeval.citation.alce import qa_model
 from metaeval.citation.alce.correctness import reader_values
 from metaeval.citation.alce.qa_model import best_span, extractive_reader
 from metaeval.citation.data_model import Answer
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.model_loading import load_model, load_tokenizer
 

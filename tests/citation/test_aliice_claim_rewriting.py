@@ -21,7 +21,7 @@ from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.chat_models import open_chat
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.parsers.dependency_parsers import find_parser
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 CUPS = "Cups can be made of glass or plastic."
 GLASS = Rewriting(0, 0, CUPS, "Cups can be made of glass or")

@@ -9,7 +9,7 @@ from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as fleiss_of_statsmodels
 
 from metaeval.citation.human.annotator_columns import joint_agreement, label_columns, pair_agreement, read_label_sets
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.stats.intervals import Resampling
 
 PLAIN = Resampling(0)

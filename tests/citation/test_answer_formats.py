@@ -11,9 +11,9 @@ import metaeval
 from metaeval.citation.marks_and_sentences import cleaned
 from metaeval.citation.readers.answer_files import FORMATS, form_of_answers, gather, read_answers, read_questions
 from metaeval.citation.readers.cited_to_answers import read_cited
+from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import DataRow
 from metaeval.decisions.citation_items import items_of
-from metaeval.errors import UserError
 from tests.citation.answer_shapes import BYTES, EXPECTED, FIRST, SECOND, SHAPES, TEXT, URL, UTF16, A, B, annotation
 
 

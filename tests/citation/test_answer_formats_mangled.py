@@ -14,9 +14,9 @@ from metaeval.citation.readers.answer_files import FORMATS, form_of_answers
 from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.mark_insertion import EXACT, NOT_PLACED, PLACED
 from metaeval.citation.support.citation_judging import labels_of, support_lines, support_statements
+from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
-from metaeval.errors import UserError
 from tests.citation.answer_shapes import CITATIONS, SHAPES, mangled, places
 
 

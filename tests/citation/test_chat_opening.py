@@ -15,7 +15,7 @@ from metaeval.citation.chat_models import (
     tokens_and_cost,
     why_unread,
 )
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure, keeps, object_schema, read_object, read_reply, reply_form
 from metaeval.llm.reply_store import ReplyStore

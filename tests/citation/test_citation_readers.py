@@ -18,8 +18,8 @@ from metaeval.citation.measures import citation_shares, estimate, group_codes, m
 from metaeval.citation.readers.answer_files import gather, read_answers
 from metaeval.citation.readers.answers_jsonl import own_row, read_own
 from metaeval.citation.readers.scifi_samples import with_marks
+from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import DataRow
-from metaeval.errors import UserError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 published = pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not beside the project")

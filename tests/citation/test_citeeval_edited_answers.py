@@ -26,7 +26,7 @@ from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.human.rated_statements import HumanAnswer, RatedStatement
 from metaeval.citation.human.refitting import EditedStatement, edited_statements, fit
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
 
 PASSAGES = tuple(Passage(f"Passage {number}.") for number in range(1, 7))

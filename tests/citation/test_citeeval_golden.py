@@ -18,7 +18,7 @@ from metaeval.citation.citeeval.options_and_values import RELEASED, Units, by_ed
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "citeeval.json"
 

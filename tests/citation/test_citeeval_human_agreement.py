@@ -30,8 +30,8 @@ from metaeval.citation.human.rating_files import read_human, read_human_set, rea
 from metaeval.citation.human.refitting import edited_statements
 from metaeval.citation.measures import group_codes, value_of
 from metaeval.citation.readers.answer_files import gather
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import RULES
-from metaeval.errors import UserError
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.intervals import Resampling
 

@@ -18,7 +18,7 @@ from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.measures import value_of
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.budget import Purse
 from metaeval.llm.chat_client import ChatSession
 from metaeval.llm.endpoint import Cause, Endpoint, EndpointOptions

@@ -11,7 +11,7 @@ from metaeval.citation.citeeval.options_and_values import PAPER, PROFILES, RELEA
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 
 def answer(text, passages=3):

@@ -16,7 +16,7 @@ from metaeval.citation.generation.question_documents import cited_and_negatives,
 from metaeval.citation.generation.shown_documents import cut, fit, in_plain_text, level, whole_documents
 from metaeval.citation.readers.answer_files import read_answers, read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_lines, own_row
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from tests.citation.generation_made import CHAT, TEXT, Model, documents, prompt_of
 
 

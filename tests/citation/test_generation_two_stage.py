@@ -17,7 +17,7 @@ from metaeval.citation.generation.stage_requests import (
     summary_in_text,
 )
 from metaeval.citation.generation.strategies import sentences_of, steps_of
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure
 from tests.citation.generation_made import (

@@ -15,7 +15,7 @@ from metaeval.citation.human.rating_files import read_human_set, read_score_file
 from metaeval.citation.marks_and_sentences import split, whole
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.readers.expertqa import with_marks, write_statements
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 
 def aligned(ends, spans):

@@ -9,10 +9,10 @@ import pytest
 import metaeval
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.cli.app import retyped_command
+from metaeval.core.errors import ColumnsError, UserError
+from metaeval.core.files import csv_text
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.item_labels import labels_of
-from metaeval.errors import ColumnsError, UserError
-from metaeval.files import csv_text
 
 # Three answers with four citations each, over three passages; the fourth mark repeats the first.
 TEXTS = [f"Town {n} has a mill [1]. It has a dam [2]. It has a pier [3]. All of it is old [1]." for n in range(3)]

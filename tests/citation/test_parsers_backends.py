@@ -10,7 +10,7 @@ import pytest
 
 from metaeval.citation.parsers import dependency_parsers
 from metaeval.citation.parsers.dependency_parsers import SMALL, Parse, find_parser, read_parses
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 spacy = pytest.importorskip("spacy", reason="needs the extra 'citation'")
 

@@ -8,9 +8,9 @@ import pytest
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.answer_files import FORMATS, form_of_answers, read_answers
 from metaeval.citation.readers.cited_to_answers import read_cited
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text
 from metaeval.corpus.data_rows import DataRow
-from metaeval.errors import UserError
-from metaeval.files import csv_text
 
 DAM, HIGH = "The dam opened in 1936 in Nevada.", "It is 221 metres tall."
 TEXT = "The dam opened in 1936 [1]. It is 221 metres tall [2]."

@@ -18,7 +18,7 @@ from metaeval.citation.scifi.facts import (
     read_with_model,
     requests_for,
 )
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure
 from tests.citation.generation_made import reply

@@ -336,7 +336,7 @@ def test_a_wrong_hub_id_is_refused_after_one_request_and_without_a_hub(tmp_path)
     code = """
 import sys
 from metaeval.citation.scifi.fact_entailment import counter
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 for _ in sys.stdin:
     try:
         counter("nobody/nothing")

@@ -18,9 +18,9 @@ from metaeval.citation.support.citation_judging import labels_of, support_statem
 from metaeval.citation.support.level_readings import fact_level
 from metaeval.citation.support.measure_definitions import fact_values, trec_values
 from metaeval.citation.support.measures import StatementLevels
+from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
-from metaeval.errors import UserError
 
 FOLDER = Path(__file__).parents[1] / "golden" / "citation_measures"
 EXACT = {"rel": 1e-12, "abs": 1e-12}

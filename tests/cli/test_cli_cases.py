@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
 from metaeval.explorer.confident_errors import HIGH, LOW, RENDERERS, Case, find_cases
 from metaeval.runs.prepared_run import prepare
 from tests.cli.samples import lines_of

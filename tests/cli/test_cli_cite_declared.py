@@ -162,5 +162,5 @@ def test_a_plan_is_a_text_in_python(answers):
 
 
 def test_two_names_of_one_option_are_refused(answers):
-    with pytest.raises(metaeval.errors.UserError, match="metrics is another name of nli"):
+    with pytest.raises(metaeval.core.errors.UserError, match="metrics is another name of nli"):
         metaeval.cite.alce("answers.jsonl", nli="overlap", metrics="rouge")

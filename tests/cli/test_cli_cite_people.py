@@ -8,7 +8,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from metaeval.citation.data_model import Answer
 from metaeval.citation.pipelines.aliice_human_labels import answers_of, read_people
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 BRIDGE, RIVER = "The mayor opened the bridge in May", "the river froze in winter"
 PASSAGES = [{"text": f"{BRIDGE}."}, {"text": f"The {RIVER[4:]}."}]

@@ -9,7 +9,7 @@ from metaeval.citation.citeeval.citation_edits import PUBLISHED
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
 from metaeval.citation.human.refitting import human_edited
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 QUICK = ("-s", "interval.resamples=30")
 BOTH, ADDED = {"delete-misleading": ["1", "2"]}, {"add-evidence": ["3"]}

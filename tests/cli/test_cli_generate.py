@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from tests.cli.samples import lines_of, write_lines
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")

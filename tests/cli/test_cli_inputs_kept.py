@@ -9,8 +9,8 @@ import pytest
 
 import metaeval
 from metaeval.cli.app import app
+from metaeval.core.errors import UserError
 from metaeval.corpus.corpus_file import write_corpus
-from metaeval.errors import UserError
 from tests.cli.samples import every_command
 
 # Nothing listens there: whoever asks before refusing fails in another way.

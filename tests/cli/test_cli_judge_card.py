@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import cohen_kappa_score, recall_score
 
 import metaeval
-from metaeval.errors import UserError
-from metaeval.files import csv_text
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text
 from metaeval.report.judge_card import judge_cards
 from metaeval.report.result import load_result
 

@@ -10,13 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 import metaeval
+from metaeval.core.files import csv_text
+from metaeval.core.tables import read_table
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.gate_check import read_gate
 from metaeval.decisions.gate_model import write_gate
 from metaeval.decisions.item_labels import labels_of
-from metaeval.files import csv_text
 from metaeval.report.table_files import load_table
-from metaeval.tables import read_table
 
 LEVELS = ("full", "partial", "none")
 

@@ -71,7 +71,7 @@ def test_score_files_are_evaluated_without_loading_a_metric(ran, counted):
 
 
 def test_a_loaded_metric_holds_no_model_after_scoring(tmp_path):
-    config = metaeval.config.RunConfig(metrics=("minilm-cosine", "overlap"), results=tmp_path)
+    config = metaeval.core.config.RunConfig(metrics=("minilm-cosine", "overlap"), results=tmp_path)
     loaded = loaded_metrics.load_metrics(config.metrics, config)
     before = {name: set(vars(loaded[name])) for name in loaded.names}
     for _, metric, _ in loaded_metrics.score_in(None, [("A bridge.", "A bridge.")], loaded, None, None):

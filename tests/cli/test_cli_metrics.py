@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
 
 
 def test_the_list_says_what_each_metric_needs(cli, no_network, monkeypatch):

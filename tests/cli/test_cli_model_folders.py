@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra 'models'")
 
 import metaeval
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.verdict_cutoffs import find_cutoff, read_thresholds
 from tests.metrics_zoo.stand_ins import NLI, SMALL, alignscore, conv

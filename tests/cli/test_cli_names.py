@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from metaeval import registry
 from metaeval.cli.app import app
+from metaeval.core import registry
 from tests.cli.samples import every_command
 
 ROOT = Path(__file__).parents[2]

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from metaeval import registry
-from metaeval.config import RunConfig
-from metaeval.declared import option_docs
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.declared import option_docs
+from metaeval.core.errors import UserError
 from tests.cli.samples import every_command
 
 SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import registry
+from metaeval.core import registry
 
 ROOT = Path(__file__).parents[2]
 OWN = ROOT / "tests" / "conformance" / "own"

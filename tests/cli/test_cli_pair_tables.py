@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.core.sheets import write_table
 from metaeval.report.result import load_result
 from metaeval.scoring.score_files import read_scores
-from metaeval.sheets import write_table
 
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")

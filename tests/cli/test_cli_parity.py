@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval import registry
 from metaeval.analyses.analysis import Analysis, own_fields
 from metaeval.analyses.function_of_analysis import signature_of
-from metaeval.declared import flag_of, option_of
+from metaeval.core import registry
+from metaeval.core.declared import flag_of, option_of
 from metaeval.report.notebook import Sheets
 from tests.cli.samples import every_command
 
@@ -96,7 +96,7 @@ def test_a_command_and_its_function_give_the_same_tables(cli, tmp_path, name):
     ],
 )
 def test_a_wrong_argument_is_one_sentence(call, says):
-    with pytest.raises(metaeval.errors.UserError, match=says.replace("?", r"\?")):
+    with pytest.raises(metaeval.core.errors.UserError, match=says.replace("?", r"\?")):
         call()
 
 

@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 import metaeval
-from metaeval.files import csv_text
+from metaeval.core.files import csv_text
 from metaeval.report.result import load_result
 from metaeval.report.table_files import load_table
 

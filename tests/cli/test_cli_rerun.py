@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.config import load_run
+from metaeval.core.config import load_run
 from metaeval.runs.run import run, write_run
 
 QUICK = {"interval": {"resamples": 20}}

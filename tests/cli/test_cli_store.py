@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from metaeval import sqlite_store
+from metaeval.core import store as store_frame
 
 RUN = ("run", "-m", "overlap", "-p", "classification")
 
@@ -62,7 +62,7 @@ def test_a_file_whose_structure_is_broken_is_said(ran, refused, small, tmp_path)
 def test_a_store_on_a_network_file_system_works_and_says_how(ran, small, tmp_path, monkeypatch, caplog):
     table = tmp_path / "mounts"
     table.write_text(f"server:/home {tmp_path}/results nfs4 rw 0 0\n")
-    monkeypatch.setattr(sqlite_store, "MOUNTS", table)
+    monkeypatch.setattr(store_frame, "MOUNTS", table)
     ran(*RUN, *small)
     assert "Score store results/scores.sqlite is on a network file system (nfs4): it is kept without" in caplog.text
     with closing(sqlite3.connect(tmp_path / "results/scores.sqlite")) as plain:

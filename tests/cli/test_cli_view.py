@@ -61,7 +61,7 @@ def open_page(chromium, left):
 @pytest.fixture(scope="module")
 def mini(scored_folder):
     """The folder of a job on the shipped corpus, and its explorer."""
-    from metaeval.config import load_run
+    from metaeval.core.config import load_run
     from metaeval.explorer.page_data import View, view_page
     from metaeval.runs.job_folder import find_job
     from metaeval.runs.run import run, write_run
@@ -417,7 +417,7 @@ def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(op
 
 def test_python_writes_the_page_that_the_command_writes(mini, ran, refused, tmp_path):
     import metaeval
-    from metaeval.errors import UserError
+    from metaeval.core.errors import UserError
 
     job = next(mini[0].parent.glob("mini-*"))
     ran("view", job, "--max-pairs", 40, "--explain", "overlap", "-o", "typed.html")

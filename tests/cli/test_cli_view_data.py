@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from metaeval.config import load_run
+from metaeval.core.config import load_run
 from metaeval.explorer import explorer_page, sampled_ids
 from metaeval.explorer.page_data import View, show_job
 from metaeval.runs.job_folder import find_job

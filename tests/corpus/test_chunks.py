@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.chunks import Chunk, Chunking, chunk_corpus, chunk_document, document_sentences, splitter_name
 from metaeval.corpus.loaders.wice import DATASET as WICE
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Corpus, Document
 from metaeval.corpus.pair_table import INCOMPLETE, UNMATCHED, UNPLACED, WHOLE, build_pairs
-from metaeval.errors import UserError
 
 SHARED = Path(__file__).parents[3] / "shared"
 MODES = ("sentences", "whole-sentences", "words")

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import LARGEST
 from metaeval.corpus.corpus_file import read_corpus, validate, write_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.errors import UserError
-from metaeval.parsing import LARGEST
 
 HEADER = {"type": "corpus", "format": "metaeval-corpus/1", "name": "c"}
 DOCUMENT = {"type": "document", "id": "d1", "sentences": ["Rain fell.", "The river rose."]}

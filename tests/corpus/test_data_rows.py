@@ -4,8 +4,8 @@ import gzip
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import DataRow, read_rows
-from metaeval.errors import UserError
 
 
 @pytest.mark.parametrize(

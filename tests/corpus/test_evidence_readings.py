@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 import metaeval
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
 from metaeval.stats.agreement import cohen_kappa
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ import urllib.request
 
 import pytest
 
+from metaeval.core.errors import UserError
+from metaeval.core.files import cache_folder
 from metaeval.corpus import loading
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
-from metaeval.errors import UserError
-from metaeval.files import cache_folder
 
 CONTENT = b'{"claim": "x"}\n' * 9_000
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

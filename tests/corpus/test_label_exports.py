@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 import metaeval
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.item_labels import labels_of
-from metaeval.errors import UserError
-from metaeval.files import csv_text
 
 TASKS = [
     {"id": f"c{n}", "statement": f"Dam {n} is tall.", "passage": f"Dam {n} has {n} metres.", "group": f"g{n // 2}"}

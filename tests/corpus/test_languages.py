@@ -7,9 +7,9 @@ import unicodedata
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus import languages
 from metaeval.corpus.languages import FUNCTION_WORDS, language_of, plain_word, stemmer, word_pattern, words_of
-from metaeval.errors import UserError
 
 TEXTS = {
     # The first sentences of the Universal Declaration of Human Rights, article 1, in the official translations.

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.errors import UserError
 
 DOCUMENTS = (Document("d1", sentences=("One.", "Two.")), Document("d2", "Plain text.", title="T", url="u"))
 STATEMENTS = (Statement("s1", "It rained.", "g1", "sys"), Statement("s2", "It poured.", "g2"))

@@ -4,6 +4,7 @@ from typing import get_args
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.pair_table import (
@@ -17,7 +18,6 @@ from metaeval.corpus.pair_table import (
     build_pairs,
     place_evidence,
 )
-from metaeval.errors import UserError
 
 RULES = get_args(Rule)
 NONE, PARTIAL, FULL = SupportLevel.NONE, SupportLevel.PARTIAL, SupportLevel.FULL

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metaeval
+from metaeval.core.errors import UserError
 from metaeval.corpus import pair_table, units
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.pair_table import add_pool, build_pairs, check_pool
 from metaeval.corpus.units import evidence_pairs
-from metaeval.errors import UserError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 

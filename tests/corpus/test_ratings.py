@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metaeval.core.errors import UserError
+from metaeval.core.files import sha256_json
 from metaeval.corpus import ratings as ratings_module
 from metaeval.corpus.ratings import Rating, Ratings, numerals
-from metaeval.errors import UserError
-from metaeval.files import sha256_json
 
 ROWS = tuple(Rating(f"r{n}", f"g{n // 2}", float(n), "s", text=f"text {n}") for n in range(4))
 

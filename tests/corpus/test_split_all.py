@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 import metaeval
+from metaeval.core.errors import UserError
+from metaeval.core.registry import find, names
 from metaeval.corpus.loaders import gensearch, wice
 from metaeval.corpus.loading import load_dataset, locate
-from metaeval.errors import UserError
-from metaeval.registry import find, names
 
 SHARED = "judgements that another file of the split has too"
 
@@ -74,7 +74,7 @@ def test_a_judgement_that_two_files_have_is_read_once_and_counted(folder):
 
 
 def test_a_metric_that_was_fitted_on_a_part_of_all_says_so(monkeypatch, folder):
-    from metaeval.config import RunConfig
+    from metaeval.core.config import RunConfig
     from metaeval.runs.prepared_run import prepare
     from metaeval.runs.score_columns import is_fitted_on
     from metrics_zoo.overlap import Overlap

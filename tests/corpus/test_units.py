@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.pair_table import GIVEN, UNMATCHED, Pair, PairTable
@@ -16,7 +17,6 @@ from metaeval.corpus.units import (
     statement_pairs,
     unit_rows,
 )
-from metaeval.errors import UserError
 
 NONE, PARTIAL, FULL = SupportLevel.NONE, SupportLevel.PARTIAL, SupportLevel.FULL
 # Two citations of statement s (the first of three chunks, two of them shown apart), one of t, and a chunk of s's pool.

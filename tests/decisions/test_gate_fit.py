@@ -6,10 +6,10 @@ from random import Random
 import numpy as np
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.decisions.gate_check import check, verdict
 from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
 from metaeval.decisions.gate_model import Terms
-from metaeval.errors import UserError
 
 
 def citations(unsupported, supported=32, size=1):

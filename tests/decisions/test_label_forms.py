@@ -5,9 +5,9 @@ import json
 import pytest
 
 import metaeval
+from metaeval.core.errors import UserError
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.label_forms import FORMS
-from metaeval.errors import UserError
 
 ROWS = [{"id": f"c{n}", "statement": f"claim {n}", "source": f"source {n}"} for n in range(6)]
 

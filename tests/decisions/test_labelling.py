@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate, estimate_sheet
 from metaeval.decisions.item_labels import labelled_sample, labels_of
 from metaeval.decisions.label_sampling import draw, uncertain_sizes
 from metaeval.decisions.sample_check import check_sample
-from metaeval.errors import UserError
 
 
 def citations(n=120, answers=40, seed=0, system=""):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import metaeval
+from metaeval.core.errors import UserError
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate
 from metaeval.decisions.label_sampling import draw
-from metaeval.errors import UserError
 
 WORDS = "harbour mill storm bridge tower river market school garden canal museum theatre".split()
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.files import csv_text
 from metaeval.decisions import pytest_gate
 from metaeval.decisions.gate_check import read_gate
 from metaeval.decisions.gate_fit import fit
 from metaeval.decisions.gate_model import write_gate
-from metaeval.files import csv_text
 
 TESTS = """
 import pytest

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import which_metric
 from benchmarks.reference import cells, results
-from metaeval import registry
+from metaeval.core import registry
 from metaeval.report.findings import findings
 from metaeval.report.ranking_measures import above_every_control, headlines
 from metaeval.report.result import records

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import registry
-from metaeval.config import RunConfig
-from metaeval.config_files import variants
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.config_files import variants
 from tests.cli.samples import every_command
 
 ROOT = Path(__file__).parents[2]

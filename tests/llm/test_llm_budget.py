@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.budget import estimate, usd_enough
 from metaeval.llm.endpoint import EndpointOptions, Prices
 from metaeval.llm.reply_store import ReplyStore

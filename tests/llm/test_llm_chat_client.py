@@ -17,7 +17,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.endpoint import Cause, Endpoint, checked_url, fault_of_status
 from metaeval.llm.http_attempt import Pace, Transport
 from metaeval.llm.messages import Failure, Reply

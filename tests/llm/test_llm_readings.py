@@ -5,7 +5,7 @@ from math import exp, log
 
 import pytest
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.messages import Prompt, read_prompt, read_reply
 from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, expected_score, find_json_score, find_score, score_schema
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
 from metaeval.llm.reply_store import Received, ReplyStore, replies_path, reply_checksum
 

@@ -9,8 +9,8 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 import metaeval
 from metaeval.citation.chat_models import ChatOptions
-from metaeval.config_files import UntrustedError, check_file
-from metaeval.errors import UserError
+from metaeval.core.config_files import UntrustedError, check_file
+from metaeval.core.errors import UserError
 from metaeval.llm import chat_client
 from metaeval.llm.messages import Reply
 

@@ -4,7 +4,7 @@ import math
 from importlib.metadata import distribution
 from pathlib import Path
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
 
 SMALL = {"num_hidden_layers": 1, "num_attention_heads": 2}  # what the contract asks of a model is not its depth
 NLI = {"0": "entailment", "1": "neutral", "2": "contradiction"}

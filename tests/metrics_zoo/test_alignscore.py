@@ -12,8 +12,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.corpus.sentences import split_sentences  # noqa: E402
-from metaeval.errors import UserError  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.alignscore import AlignScore, AlignScoreOptions  # noqa: E402

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.errors import UserError  # noqa: E402
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring.backends.tokenization import PromptTokens  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_jointly, score_pairs  # noqa: E402

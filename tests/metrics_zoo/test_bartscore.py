@@ -7,7 +7,7 @@ from statistics import mean
 
 import pytest
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_jointly, score_pairs
 from metrics_zoo.bartscore import BARTScore

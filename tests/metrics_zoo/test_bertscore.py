@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.cli.app import main  # noqa: E402
-from metaeval.errors import UserError  # noqa: E402
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring import contract  # noqa: E402
 from metaeval.scoring.backends import text_encoder as encoders  # noqa: E402
 from metaeval.scoring.backends.text_encoder import JobTexts, TextEncoder  # noqa: E402

@@ -10,8 +10,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.config import RunConfig  # noqa: E402
-from metaeval.errors import UserError  # noqa: E402
+from metaeval.core.config import RunConfig  # noqa: E402
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.runs.loaded_metrics import load_metric  # noqa: E402
 from metaeval.scoring.backends import minilm  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import registry
 from metaeval.conformance.check_helpers import NotCheckedError
 from metaeval.conformance.metric import CHECKS, MetricSubject, declares_itself
+from metaeval.core import registry
 
 WITHOUT_TEXTS = {
     "ensemble": "combines other metrics' scores",

@@ -7,7 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.errors import UserError  # noqa: E402
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring.backends.sentence_splitting import find_splitter  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.factcg import FactCG, count_words  # noqa: E402

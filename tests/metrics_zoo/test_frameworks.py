@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval import registry
 from metaeval.cli.app import main
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
-from metaeval.files import csv_text
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text
 from metaeval.runs import loaded_metrics
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.readiness import registered_states

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import registry
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 
 pytest.importorskip("transformers", reason="models need the extra 'models'")

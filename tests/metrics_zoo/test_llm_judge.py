@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 from metrics_zoo.llm_judge import LLMContinuous, LLMDiscrete
 

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.errors import UserError  # noqa: E402
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring.backends import minilm  # noqa: E402
 from metaeval.scoring.backends.minilm import ModelFiles, locate  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.errors import UserError  # noqa: E402
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.runs.loaded_metrics import load_metric  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.nli import NLI, NLIOptions, input_limit, read_labels  # noqa: E402

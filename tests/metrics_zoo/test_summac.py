@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from metaeval.core.declared import validated
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import split_sentences
-from metaeval.declared import validated
-from metaeval.errors import UserError
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_jointly, score_pairs
 from metrics_zoo.summac import SummaCConv, SummaCZS

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.declared import validated
-from metaeval.errors import UserError
+from metaeval.core.declared import validated
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import fetch_file
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs

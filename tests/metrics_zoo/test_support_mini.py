@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metaeval
-from metaeval import registry
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.errors import UserError
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs
 from metrics_zoo import cover, support_mini

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
 from metaeval.runs.loaded_metrics import load_metrics, score_metrics
 from metaeval.runs.prepared_run import prepare
 from metaeval.scoring.contract import Status

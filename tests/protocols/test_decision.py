@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, f1_score
 
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
+from metaeval.core.registry import find
 from metaeval.corpus.loading import load_dataset
-from metaeval.registry import find
 from metaeval.runs.significance import significance
 from metaeval.stats.resampling import bootstrap
 from protocols.contract import Estimate, Judgements, Resampling

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats as scipy_stats
 from sklearn.metrics import ndcg_score, roc_auc_score
 
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from protocols import classification, correlation, decision, retrieval
 from protocols.contract import Estimate, Judgements, Resampling

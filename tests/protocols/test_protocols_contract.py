@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from metaeval import registry
 from metaeval.conformance.protocol import CHECKS, EDGES, ProtocolSubject
+from metaeval.core import registry
 from metaeval.stats.resampling import bootstrap
 from protocols.classification import PROTOCOL as CLASSIFICATION
 from protocols.contract import Judgements, Option, Resampling

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.registry import find
 from metaeval.corpus.loading import load_dataset
-from metaeval.registry import find
 from metaeval.report.result_tables import lay_out
 from metaeval.runs.run import run
 from metaeval.stats.resampling import bootstrap

@@ -2,7 +2,7 @@
 
 import re
 
-from metaeval.display_text import count
+from metaeval.core.errors import count
 from metaeval.report.table import Note, Table, blocks_of
 from metaeval.report.table_files import table_text
 

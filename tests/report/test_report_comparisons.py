@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.result_tables import comparison_grid, lay_out
 from metaeval.report.table import format_p
 

@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.display_text import Shown
+from metaeval.core.errors import Shown
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
 from metaeval.stats.estimate import Estimate

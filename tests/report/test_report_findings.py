@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metaeval import registry
+from metaeval.core import registry
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings, leading
 from metaeval.report.first_table import ROWS, first_table

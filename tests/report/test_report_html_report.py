@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metaeval import registry
+from metaeval.core import registry
 from metaeval.report.html_report import Picture, forest_panels, page, rows_description, ticks_of
 from metaeval.report.ranking_measures import Declarations, headlines
 from metaeval.report.table import plain

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.display_text import Shown
+from metaeval.core.errors import Shown
 from metaeval.report.latex import escape, table_of
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table import ColumnGroup

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.result import SCHEMA, load_result, save_result
 from metaeval.report.table_files import load_table, tables_in
 

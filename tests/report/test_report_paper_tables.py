@@ -5,8 +5,8 @@ import io
 
 import pytest
 
-from metaeval import registry
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.errors import UserError
 from metaeval.report import latex, markdown
 from metaeval.report.paper_tables import BASE_PAPER_GROUPS, PaperLayout, level_counts, paper_tables, score_table
 from metaeval.report.result import Column

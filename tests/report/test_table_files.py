@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from metaeval.display_text import Shown
-from metaeval.errors import UserError
+from metaeval.core.errors import Shown, UserError
 from metaeval.report.result import Data, load_result
 from metaeval.report.table import Block, Cell, ColumnGroup, Note, Table, TableLine
 from metaeval.report.table_files import (

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import metaeval
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.corpus.pair_table import check_pool, pool_encoder
-from metaeval.errors import UserError
 from metaeval.runs.prepared_run import prepare
 from metrics_zoo.minilm import MiniLMCosine
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import metaeval
+from metaeval.core.errors import UserError
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.errors import UserError
 from metaeval.report import table_notes
 from metaeval.runs import score_columns
 from metaeval.stats.significance import holm

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.config import RunConfig, load_run
+from metaeval.core.config import RunConfig, load_run
 from metaeval.report.result import save_result
 from metaeval.runs.job_folder import Command, Kept, check, manifest, settings_of, write_manifests
 from metaeval.runs.prepared_run import load_corpus

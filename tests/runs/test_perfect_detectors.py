@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from metaeval.config import load_run
+from metaeval.core.config import load_run
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Result
 from metaeval.report.result_tables import lay_out

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 import metaeval
+from metaeval.core.errors import UserError
+from metaeval.core.registry import find, names
 from metaeval.corpus.loaders import frank, xsum_hallucination
 from metaeval.corpus.loaders.wiki_citations import MODELS
-from metaeval.errors import UserError
-from metaeval.registry import find, names
 from metaeval.report.paper_tables import score_table
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text

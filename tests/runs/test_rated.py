@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from metaeval import api
+from metaeval.core.errors import UserError
 from metaeval.corpus.ratings import Rating, RatingColumns, Ratings
-from metaeval.errors import UserError
 from metaeval.scoring.controls import rated_controls
 
 RNG = np.random.default_rng(7)

@@ -4,8 +4,8 @@ import importlib
 
 import pytest
 
-from metaeval import registry
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.readiness import ReadinessState, readiness, registered_states
 from metaeval.scoring import contract

@@ -8,8 +8,8 @@ import pytest
 
 import metaeval
 from metaeval import Metric, MetricCard, PairScore
-from metaeval.config import load_run
-from metaeval.errors import UserError
+from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
 from metaeval.runs.dry_run import plan
 from metaeval.runs.loaded_metrics import load_metric, load_metrics
 from metaeval.runs.prepared_run import prepare

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import metaeval
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 CLUSTER = {"interval": {"cluster": "group,system", "fewest": 2}}
 

@@ -4,8 +4,8 @@ import pytest
 from scipy.stats import zscore
 
 import metaeval
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric, score_metrics
 from metaeval.scoring.score_store import ScoreStore
 

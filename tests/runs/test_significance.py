@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.report import result as results
 from metaeval.runs.significance import adjusted, marked, significance, withheld
 from metaeval.stats.estimate import Estimate

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.runs import verify_metric as environments
 from metaeval.runs.verify_metric import RECIPES, Environment, compare, official_command, verify
 from metaeval.scoring.contract import PairScore, Status

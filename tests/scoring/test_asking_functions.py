@@ -9,9 +9,9 @@ from collections import Counter
 import pytest
 
 import metaeval
-from metaeval import registry
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.runs.loaded_metrics import load_metric, load_metrics, score_metrics
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.engine import score_pairs

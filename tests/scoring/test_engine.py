@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring import engine
 from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status

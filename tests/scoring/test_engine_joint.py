@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import MetricCard, PairScore, Status, TwoStepMetric
 from metaeval.scoring.engine import score_jointly, score_pairs

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import metaeval
-from metaeval import registry
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
-from metaeval.files import sha256_file
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
+from metaeval.core.files import sha256_file
 from metaeval.runs.loaded_metrics import load_metric, score_metrics
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.functions import files_hash

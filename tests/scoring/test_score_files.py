@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.errors import UserError
-from metaeval.headings import reading_tables
+from metaeval.core.errors import UserError
+from metaeval.core.headings import reading_tables
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.score_files import align, manifest_path, read_scores, write_scores
 

@@ -13,8 +13,8 @@ from functools import partial
 
 import pytest
 
-from metaeval import sqlite_store
-from metaeval.errors import UserError
+from metaeval.core import store as store_frame
+from metaeval.core.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.score_store import ScoreStore, pair_key, row_checksum
 
@@ -252,7 +252,7 @@ def test_a_network_file_system_gets_no_write_ahead_log_and_that_is_said(tmp_path
     table = tmp_path / "mounts"
     place = str(share).replace(" ", "\\040")
     table.write_text(f"/dev/sda / ext4 rw 0 0\nserver:/x {place} {kind} rw 0 0\ntmpfs {tmp_path}/other tmpfs rw 0 0\n")
-    monkeypatch.setattr(sqlite_store, "MOUNTS", table)
+    monkeypatch.setattr(store_frame, "MOUNTS", table)
     with ScoreStore(share / "scores.sqlite") as store, ScoreStore(share / "scores.sqlite") as other:
         assert f"is on a network file system ({kind})" in caplog.text
         assert "--store FILE" in caplog.text
@@ -272,8 +272,8 @@ def test_a_write_ahead_store_that_was_copied_to_a_network_file_system(tmp_path, 
         store.put(ONE, ANSWERS.items())
         table = tmp_path / "mounts"
         table.write_text(f"server:/x {tmp_path}/share nfs rw 0 0\n")
-        monkeypatch.setattr(sqlite_store, "MOUNTS", table)
-        monkeypatch.setattr(sqlite_store, "PATIENCE", 0.1)
+        monkeypatch.setattr(store_frame, "MOUNTS", table)
+        monkeypatch.setattr(store_frame, "PATIENCE", 0.1)
         with pytest.raises(UserError, match="locked"):  # while a run has it open in the other mode
             ScoreStore(store.path)
     with ScoreStore(store.path) as store:
@@ -283,10 +283,10 @@ def test_a_write_ahead_store_that_was_copied_to_a_network_file_system(tmp_path, 
 
 @pytest.mark.parametrize("table", ["", None])
 def test_without_a_mount_table_a_file_system_is_local(tmp_path, monkeypatch, table):
-    monkeypatch.setattr(sqlite_store, "MOUNTS", tmp_path / "mounts")
+    monkeypatch.setattr(store_frame, "MOUNTS", tmp_path / "mounts")
     if table is not None:
         (tmp_path / "mounts").write_text(table)
-    assert sqlite_store.file_system(tmp_path) == ""
+    assert store_frame.file_system(tmp_path) == ""
 
 
 def test_a_store_that_was_deleted_under_the_run_is_written_again(tmp_path, caplog):
@@ -337,7 +337,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path):
 
 
 def test_a_store_that_another_run_holds_is_one_sentence(store, monkeypatch):
-    monkeypatch.setattr(sqlite_store, "PATIENCE", 0.05)
+    monkeypatch.setattr(store_frame, "PATIENCE", 0.05)
     with closing(sqlite3.connect(store.path)) as other, ScoreStore(store.path) as waiting:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(UserError, match="locked"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.coverage import cell
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from protocols import classification, correlation
 from protocols.contract import Judgements, Resampling

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from metaeval.stats import arrays
 from metaeval.stats.resampling import bootstrap
@@ -30,7 +30,7 @@ if sys.argv[1] == "without numba":
     sys.modules["numba"] = None
 import numpy as np
 from metaeval.stats import arrays
-from metaeval.config import ComparisonConfig
+from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, decision, retrieval

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
-from metaeval.config import RunConfig
-from metaeval.display_text import count
-from metaeval.errors import UserError
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, count
 from metaeval.report.findings import leading
 from metaeval.report.ranking_measures import Headline, alpha_of
 from metaeval.report.result import Column, Result, Significance

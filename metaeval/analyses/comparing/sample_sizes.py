@@ -10,10 +10,9 @@ from itertools import chain
 
 import numpy as np
 
-from metaeval import registry
-from metaeval.config import RunConfig
-from metaeval.display_text import count
-from metaeval.errors import UserError, unknown
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.result import Column
 from metaeval.report.result_tables import cell, units
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, format_value, known, plain

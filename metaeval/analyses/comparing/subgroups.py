@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from metaeval.config import RunConfig
-from metaeval.display_text import count
-from metaeval.errors import UserError, shown, unknown
-from metaeval.files import safe_name
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, count, shown, unknown
+from metaeval.core.files import safe_name
 from metaeval.report.result import Interval
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow, plain

@@ -7,9 +7,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
-from metaeval.config import RunConfig, load_run
+from metaeval.core.config import RunConfig, load_run
+from metaeval.core.errors import UserError, unknown
 from metaeval.corpus.pair_table import Rule
-from metaeval.errors import UserError, unknown
 from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, ranks_of, specification, value_under
 from metaeval.runs.evaluation import find_protocols, named_protocols
 from metaeval.runs.prepared_run import load_corpus

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from metaeval import registry
 from metaeval.analyses.suites.suite_runs import recorded_result_files
-from metaeval.config import IntervalConfig, RunConfig
-from metaeval.config_files import shown_settings
-from metaeval.errors import UserError
-from metaeval.files import safe_name
+from metaeval.core import registry
+from metaeval.core.config import IntervalConfig, RunConfig
+from metaeval.core.config_files import shown_settings
+from metaeval.core.errors import UserError
+from metaeval.core.files import safe_name
 from metaeval.report.ranking_measures import LEVELS, abilities, headlines
 from metaeval.report.result import SCHEMA, Result, load_result, read_versioned
 from metaeval.runs.evaluation import declarations_of, named_protocols

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.config import RunConfig, load_run
-from metaeval.errors import UserError
-from metaeval.files import write_text
-from metaeval.parsing import read_json
+from metaeval.core.config import RunConfig, load_run
+from metaeval.core.errors import UserError
+from metaeval.core.files import write_text
+from metaeval.core.parsing import read_json
 from metaeval.report.result import Result
 from metaeval.runs.evaluation import find_protocols, named_protocols, readable_protocols
 from metaeval.runs.job_folder import Command, job_folder

@@ -28,8 +28,8 @@ from metaeval.citation.citation_table import verdicts_on
 from metaeval.citation.data_model import Answer, Entails
 from metaeval.citation.marks_and_sentences import prepare
 from metaeval.citation.measures import AnswerShare, f1
+from metaeval.core.errors import UserError, unknown
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError, unknown
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")

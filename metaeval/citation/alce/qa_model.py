@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.stats.arrays import Bools
 
 QaReader = Callable[[Sequence[tuple[str, str]]], Sequence[str]]

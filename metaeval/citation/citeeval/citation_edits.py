@@ -17,9 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metaeval.errors import UserError, shown
-from metaeval.files import sha256_json
-from metaeval.parsing import read_object
+from metaeval.core.errors import UserError, shown
+from metaeval.core.files import sha256_json
+from metaeval.core.parsing import read_object
 from metaeval.stats.arrays import Floats
 
 Action = Literal["delete", "add"]

@@ -23,7 +23,7 @@ from metaeval.citation.citeeval.options_and_values import CONTEXTS, PAPER, STARS
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Passage
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm import messages
 from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read_prompt
 

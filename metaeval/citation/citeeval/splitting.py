@@ -18,8 +18,8 @@ from metaeval.citation.marks_and_sentences import (
     split,
     states,
 )
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError
 
 NO_ANSWER = "No answer is found."
 """Replaces a response that says that it found no answer, as in the published data."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 Strategy = Literal["truncated", "summary", "two-stage"]
 Text = Literal["text", "snippet", "summary"]

@@ -13,7 +13,7 @@ from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.strategies import cited
 from metaeval.citation.marks_and_sentences import cleaned, find_marks
 from metaeval.citation.readers.answer_files import read_answers
-from metaeval.errors import UserError, shown
+from metaeval.core.errors import UserError, shown
 
 _IRRELEVANT = "irrelevant"
 """The word by which ALCE's code (`get_shorter_text`) finds snippets and summaries of no use."""

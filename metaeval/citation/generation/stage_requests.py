@@ -18,7 +18,7 @@ from metaeval.citation.generation.shown_documents import (
     in_plain_text,
     whole_documents,
 )
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.messages import ChatRequest, Prompt, quoted, read_object, read_prompt, reply_form
 
 Stage = Literal["summary", "answer", "choice", "sentence"]

@@ -11,7 +11,7 @@ from metaeval.citation.data_model import Answer
 from metaeval.citation.generation.shown_documents import ShownDocument, fit, whole_documents
 from metaeval.citation.generation.stage_requests import STAGES, SentenceStep, Setup, Stage, spoken
 from metaeval.citation.marks_and_sentences import find_marks, move_leading, split, whole
-from metaeval.errors import UserError, shown
+from metaeval.core.errors import UserError, shown
 from metaeval.llm.messages import Answer as Reply
 from metaeval.llm.messages import Ask, ChatRequest, State, read_answer, text_of
 

@@ -20,7 +20,7 @@ from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, known, rating_of
 from metaeval.citation.human.rating_files import match_judgements
 from metaeval.citation.measures import group_codes, interval_of, means, replicates
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of, ratio
 from metaeval.stats.correlations import pearson, rank_correlations

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from metaeval.cells import is_finite, number_of
-from metaeval.errors import UserError, did_you_mean, shown
-from metaeval.headings import RATINGS
+from metaeval.core.cells import is_finite, number_of
+from metaeval.core.errors import UserError, did_you_mean, shown
+from metaeval.core.headings import RATINGS
+from metaeval.core.tables import UserTable, read_table
 from metaeval.stats.agreement import alpha_by_groups, cohen_kappa, fleiss_by_groups
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of
 from metaeval.stats.classification import decision_counts, resampled, share_equal
@@ -24,7 +25,6 @@ from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SHARES, SIGNED
 from metaeval.stats.intervals import Resampling, intervals
 from metaeval.stats.resampling import Draws, Prepared, replicate
-from metaeval.tables import UserTable, read_table
 
 MISSING = -1
 

@@ -18,8 +18,8 @@ import numpy as np
 from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.core.errors import UserError
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.errors import UserError
 from metaeval.scoring.contract import Status
 
 if TYPE_CHECKING:

@@ -35,9 +35,9 @@ from metaeval.citation.readers.answer_files import form_of, named_files
 from metaeval.citation.readers.answers_jsonl import read_own
 from metaeval.citation.readers.citebench import read_bench, with_offsets
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.parsing import read_object
 from metaeval.corpus.data_rows import DataRow, read_rows, strip_marks
-from metaeval.errors import UserError, unknown
-from metaeval.parsing import read_object
 
 if TYPE_CHECKING:
     from pandas import DataFrame

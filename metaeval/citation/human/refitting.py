@@ -15,8 +15,7 @@ from metaeval.citation.citeeval.evaluate_responses import Rated
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
 from metaeval.citation.measures import means, replicates
-from metaeval.display_text import count
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError, count
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.estimate import Estimate

@@ -9,8 +9,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metaeval.errors import UserError, install_extra
-from metaeval.parsing import read_object
+from metaeval.core.errors import UserError, install_extra
+from metaeval.core.parsing import read_object
 
 if TYPE_CHECKING:
     from spacy.language import Language

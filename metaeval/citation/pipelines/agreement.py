@@ -22,10 +22,9 @@ from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedSheets, Measure
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance, uncertainty
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import sha256_json
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import sha256_json
 from metaeval.report.result import Data
 from metaeval.report.table import Note, plain
 from metaeval.runs.evaluation import resampling_of

@@ -19,11 +19,10 @@ from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Measure, Missing
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.stated_answers import TITLES, StatedAnswers
+from metaeval.core.declared import Flag, one_of
+from metaeval.core.errors import count
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.declared import Flag
-from metaeval.display_text import count
 from metaeval.report.table import Note
-from metaeval.setting_types import one_of
 from metaeval.stats.influence import COUNTS, SHARES
 
 MEASURES = (

@@ -23,8 +23,7 @@ from metaeval.citation.measures import means
 from metaeval.citation.pipelines.cited import CitedTable
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
-from metaeval.display_text import count
-from metaeval.errors import UserError, unknown
+from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, format_value
 from metaeval.stats.arrays import Bools, Ints

@@ -36,10 +36,10 @@ from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.readers.answer_files import gather
-from metaeval.config_files import read_experiment
-from metaeval.declared import Flag
-from metaeval.errors import UserError
-from metaeval.files import safe_name
+from metaeval.core.config_files import read_experiment
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError
+from metaeval.core.files import safe_name
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, format_value, plain
 from metaeval.stats.arrays import Ints

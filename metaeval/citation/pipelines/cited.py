@@ -25,10 +25,10 @@ from metaeval.citation.pipelines.layout import grid_of, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.readers.clean_up import left_out_text
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import count
+from metaeval.core.files import safe_name
 from metaeval.corpus.sentences import language_note
-from metaeval.display_text import count
-from metaeval.files import safe_name
 from metaeval.report.data_frame import frame
 from metaeval.report.notebook import Sheets
 from metaeval.report.result import Column

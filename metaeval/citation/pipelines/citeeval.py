@@ -40,10 +40,9 @@ from metaeval.citation.pipelines.citeeval_baselines import (
 from metaeval.citation.pipelines.citeeval_systems import omission, retrieval_quality, system_sheets, word_counts
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import counts_text
-from metaeval.declared import Flag
-from metaeval.errors import UserError
+from metaeval.core.declared import Flag, one_of
+from metaeval.core.errors import UserError
 from metaeval.report.table import Note, Record, Table, plain
-from metaeval.setting_types import one_of
 
 MEASURES: Mapping[CiteEvalMeasure, Measure] = {
     "auto": Measure("auto", "CiteEval-Auto", "weighted mean of rating and edit distance", 1, 3, ranks=True),

@@ -34,9 +34,8 @@ from metaeval.citation.measures import Statistic, means, system_codes
 from metaeval.citation.pipelines.cited import CitedTable, Definition, Measure, Missing
 from metaeval.citation.pipelines.metric_verdicts import Backend, Judges
 from metaeval.citation.pipelines.provenance import options_text
-from metaeval.config import RunConfig
-from metaeval.display_text import count
-from metaeval.errors import UserError, unknown
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.table import Note, plain
 from metaeval.runs.loaded_metrics import LoadedMetrics, load_metrics, plug_in
 from metaeval.runs.verdict_cutoffs import judge_of

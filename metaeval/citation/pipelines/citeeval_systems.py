@@ -23,7 +23,7 @@ from metaeval.citation.pipelines.cited import CitedTable, Measure
 from metaeval.citation.pipelines.generate import amount
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
-from metaeval.errors import UserError, shown
+from metaeval.core.errors import UserError, shown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Table, plain
 from metaeval.stats.arrays import Floats, ratio

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from metaeval.analyses import data_sets
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.declared import Flag
-from metaeval.errors import UserError
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError
 
 
 class DataShowOptions(data_sets.DataCardOptions):

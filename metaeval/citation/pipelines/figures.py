@@ -15,8 +15,8 @@ from metaeval.citation.marks_and_sentences import find_sentence_splitter, readin
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.readers.answer_files import gather
 from metaeval.citation.readers.clean_up import is_cleaned
-from metaeval.errors import UserError
-from metaeval.files import sha256_file
+from metaeval.core.errors import UserError
+from metaeval.core.files import sha256_file
 from metaeval.report.result import SCHEMA as RESULT
 from metaeval.report.result import Result, load_result, read_versioned
 from metaeval.report.table import Table

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, EncodingSettings, Progress
 from metaeval.citation.pipelines.options import FilesToRead, FormatName, SourcesFile
-from metaeval.declared import Flag
-from metaeval.display_text import count
+from metaeval.core.declared import Flag
+from metaeval.core.errors import count
 
 
 class FormatsOptions(DeclaredOptions):
@@ -23,7 +23,7 @@ class FormatsOptions(DeclaredOptions):
 
 def _list(options: FormatsOptions, progress: Progress) -> Done:
     from metaeval.citation.readers.answer_files import FORMATS
-    from metaeval.errors import unknown
+    from metaeval.core.errors import unknown
     from metaeval.report.table import Table
 
     if options.name and options.name not in FORMATS:
@@ -49,7 +49,7 @@ def _convert(options: ConvertOptions, progress: Progress) -> Done:
     from metaeval.citation.readers.answer_files import gather
     from metaeval.citation.readers.answers_jsonl import own_lines, own_row
     from metaeval.citation.support.level_readings import FIELD
-    from metaeval.files import write_text
+    from metaeval.core.files import write_text
 
     read = gather(options.files, options.format, options.sources)
     # Levels of support stand at offsets in the text as it was read.

@@ -32,12 +32,10 @@ from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.provenance import data_of, data_reference, options_text, settings_text
 from metaeval.citation.readers.answer_files import read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_row
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import write_text, write_texts
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import signature, write_text, write_texts
 from metaeval.report.table import UNDEFINED, Note, Record, Table, blocks_of, plain
-from metaeval.signature import signature
 
 _SHOWN = 3
 _LEFT_OUT = "they are in no file of answers, and the next run asks for those that failed"

@@ -41,10 +41,9 @@ from metaeval.citation.pipelines.generate import amount
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.readers.answers_jsonl import own_lines
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import write_text
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import write_text
 from metaeval.report.table import Note, Scalar, Table, plain
 from metaeval.stats.influence import SHARES, SIGNED
 

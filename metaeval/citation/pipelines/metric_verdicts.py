@@ -11,11 +11,11 @@ from typing import Literal
 
 from metaeval.citation.data_model import Entails, NliPair, Verdict
 from metaeval.citation.pipelines.options import AsksChat, JudgedByMetrics
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import RequestsWritten, UserError
 from metaeval.corpus.chunks import Chunking, chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
-from metaeval.errors import RequestsWritten, UserError
 from metaeval.llm.batch_files import write_batch
 from metaeval.report.result import Ledger
 from metaeval.runs.loaded_metrics import (

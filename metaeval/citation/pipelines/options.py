@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from metaeval.analyses.analysis import DeclaredOptions, Done, EncodingSettings
 from metaeval.citation.chat_models import ChatOptions, replayed_model
 from metaeval.citation.data_model import Answer
-from metaeval.config import (
+from metaeval.core.config import (
     BatchSettings,
     BudgetSettings,
     ChunkSettings,
@@ -25,9 +25,8 @@ from metaeval.config import (
     ScoringSettings,
     TrustSettings,
 )
-from metaeval.declared import Flag, validated
-from metaeval.errors import UserError
-from metaeval.setting_types import ExistingPath, metric_names
+from metaeval.core.declared import ExistingPath, Flag, metric_names, validated
+from metaeval.core.errors import UserError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

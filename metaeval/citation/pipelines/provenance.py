@@ -9,12 +9,12 @@ from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.measures import group_codes
 from metaeval.citation.pipelines.layout import TableLines, grid_of
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.config import IntervalConfig
-from metaeval.display_text import count
+from metaeval.core.config import IntervalConfig
+from metaeval.core.errors import count
+from metaeval.core.files import resampled_fields, signature, versions
 from metaeval.report.result import Data, Interval, Ledger
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, plain, share
 from metaeval.report.table_notes import few_groups, interval_text
-from metaeval.signature import resampled_fields, signature, versions
 
 _EXAMPLES = 3
 """Number of missing verdicts that a note names."""

@@ -27,15 +27,13 @@ from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.citeeval import AsksJudge, check_edited
 from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.provenance import Provenance, counts_text, data_of, data_reference, uncertainty
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.files import sha256_json, write_text
+from metaeval.core.declared import Flag, one_of
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import sha256_json, write_text
 from metaeval.report.notebook import Sheets
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluation import resampling_of
-from metaeval.setting_types import one_of
 from metaeval.stats.estimate import Estimate
 
 MEASURES = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "error": "error"}

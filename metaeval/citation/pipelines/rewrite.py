@@ -25,9 +25,8 @@ from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import Provenance, options_text
 from metaeval.citation.stated_answers import headlines
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError, count
 from metaeval.report.table import Note, Table, format_value
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.influence import SIGNED

@@ -24,14 +24,12 @@ from metaeval.citation.pipelines.provenance import counts_text
 from metaeval.citation.scifi import answer_measures, facts
 from metaeval.citation.scifi.data_model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
 from metaeval.citation.scifi.fact_entailment import counter, coverage_lines, fact_lines
+from metaeval.core.declared import Flag, one_of
+from metaeval.core.errors import UserError, count
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError
 from metaeval.report.table import Note, Scalar, plain
 from metaeval.runs.verdict_cutoffs import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
-from metaeval.setting_types import one_of
 from metaeval.stats.arrays import Ints
 from metaeval.stats.influence import COUNTS, SHARES
 

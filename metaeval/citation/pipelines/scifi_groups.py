@@ -9,9 +9,8 @@ from metaeval.citation.data_model import Answer
 from metaeval.citation.pipelines.layout import TableLines
 from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.scifi.text_statistics import CitationCounts, citation_counts
+from metaeval.core.errors import UserError, count, did_you_mean, shown
 from metaeval.corpus.sentences import SentenceSplitter
-from metaeval.display_text import count
-from metaeval.errors import UserError, did_you_mean, shown
 from metaeval.report.result import Column
 from metaeval.report.table import Note, Table, format_value, plain
 

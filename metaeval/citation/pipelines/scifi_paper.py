@@ -20,14 +20,12 @@ from metaeval.citation.pipelines.provenance import Provenance
 from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_cutoff, fact_maker, judge_facts, make_facts
 from metaeval.citation.pipelines.scifi_groups import group_table
 from metaeval.citation.scifi.text_statistics import citation_counts
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError, shown, unknown
-from metaeval.files import safe_name
+from metaeval.core.declared import Flag, as_list
+from metaeval.core.errors import UserError, count, shown, unknown
+from metaeval.core.files import safe_name
 from metaeval.report.result import Column
 from metaeval.report.result_tables import cell, rank
 from metaeval.report.table import Cell, Note, Rank, Record, Table, format_value, plain
-from metaeval.setting_types import as_list
 from metaeval.stats.arrays import Floats, Ints, group_totals
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import intervals

@@ -26,12 +26,10 @@ from metaeval.citation.support.citation_judging import (
 from metaeval.citation.support.level_readings import FIELD
 from metaeval.citation.support.measure_definitions import fact_values, trec_values
 from metaeval.citation.support.measures import Level
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError, unknown
+from metaeval.core.declared import Flag, one_of
+from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.table import Note, plain
 from metaeval.runs.verdict_cutoffs import read_thresholds
-from metaeval.setting_types import one_of
 
 LABELS = "labels"
 """The name of the judge whose levels are those of the file."""

@@ -7,7 +7,7 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from metaeval.citation.parsers.dependency_parsers import Parse
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, axes, literal, styled, wrapped
 
 if TYPE_CHECKING:

@@ -9,8 +9,6 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from metaeval import tables
-from metaeval.cells import plain_heading
 from metaeval.citation.data_model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns
 from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter_texts
@@ -24,11 +22,13 @@ from metaeval.citation.readers.formats.text_and_documents import AZURE, LAYOUTS
 from metaeval.citation.readers.formats.vectara import VECTARA, vectara_rows
 from metaeval.citation.readers.scifi_samples import read_scifi
 from metaeval.citation.readers.support_level_files import FACT, TREC_SUPPORT
+from metaeval.core import tables
+from metaeval.core.cells import plain_heading
+from metaeval.core.errors import UserError, shown, unknown
+from metaeval.core.headings import ANSWERS
+from metaeval.core.parsing import read_text
+from metaeval.core.tables import UserTable, read_table
 from metaeval.corpus.data_rows import DataRow, read_rows
-from metaeval.errors import UserError, shown, unknown
-from metaeval.headings import ANSWERS
-from metaeval.parsing import read_text
-from metaeval.tables import UserTable, read_table
 
 
 def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:

@@ -11,14 +11,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from metaeval.cells import cell_list, plain_heading
 from metaeval.citation.data_model import Answer, Passage, check_ids
 from metaeval.citation.readers.answers_jsonl import passages_of
+from metaeval.core.cells import cell_list, plain_heading
+from metaeval.core.errors import ColumnsError, shown
+from metaeval.core.headings import ANSWERS, CITATIONS, PLURALS, mapped
+from metaeval.core.parsing import MalformedError
+from metaeval.core.tables import Row, UserTable
 from metaeval.corpus.data_rows import DataRow
-from metaeval.errors import ColumnsError, shown
-from metaeval.headings import ANSWERS, CITATIONS, PLURALS, mapped
-from metaeval.parsing import MalformedError
-from metaeval.tables import Row, UserTable
 
 _log = logging.getLogger("metaeval")
 

@@ -20,9 +20,8 @@ from metaeval.citation.readers.mark_insertion import (
     with_marks,
 )
 from metaeval.citation.readers.source_texts import SourceTexts, names_of
+from metaeval.core.errors import count, shown
 from metaeval.corpus.data_rows import DataRow
-from metaeval.display_text import count
-from metaeval.errors import shown
 
 _LOST = (NOT_PLACED, NO_SOURCE)
 

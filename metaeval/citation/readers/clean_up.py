@@ -18,7 +18,7 @@ from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.source_lists import KIND, code_blocks, source_lists
 from metaeval.citation.readers.source_texts import plain_url
 from metaeval.citation.readers.text_citations import citations_in
-from metaeval.display_text import count
+from metaeval.core.errors import count
 
 _READ = "\ufffc"  # stands for a character of a piece that something else is read for
 

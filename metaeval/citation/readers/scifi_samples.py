@@ -27,8 +27,8 @@ from collections.abc import Iterator, Sequence
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.answers_jsonl import passages_of
+from metaeval.core.errors import UserError, shown
 from metaeval.corpus.data_rows import DataRow
-from metaeval.errors import UserError, shown
 
 FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system", "page", "section")
 

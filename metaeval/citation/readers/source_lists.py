@@ -13,8 +13,8 @@ from functools import partial
 from itertools import accumulate, takewhile
 from unicodedata import normalize
 
-from metaeval.cells import plain_heading
 from metaeval.citation.marks_and_sentences import brackets, find_marks
+from metaeval.core.cells import plain_heading
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from metaeval.citation.data_model import Passage
 from metaeval.citation.readers.cited_text import CitedSource
-from metaeval.errors import UserError
-from metaeval.parsing import json_objects, parquet_rows, read_text
-from metaeval.tables import TABLES, read_table
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import json_objects, parquet_rows, read_text
+from metaeval.core.tables import TABLES, read_table
 
 _IDS = ("id", "docid", "doc_id", "_id", "segment_id", "chunk_id", "docno", "reference", "file_id")
 _URLS = ("url", "uri", "link", "source_url")

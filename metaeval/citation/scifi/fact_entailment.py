@@ -19,8 +19,8 @@ from metaeval.citation.scifi.data_model import (
     ScifiOptions,
     Sentence,
 )
+from metaeval.core.errors import UserError, install_extra
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError, install_extra
 
 Count = Callable[[str], int]
 """Returns the length of a text in some unit, such as words or tokens."""

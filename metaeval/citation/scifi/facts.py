@@ -28,8 +28,8 @@ from metaeval.citation.scifi.data_model import (
     reference_texts,
 )
 from metaeval.citation.scifi.parser_claims import claims_in, prepared, with_groups
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError
 from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
 DUPLICATE = "duplicate fact"

@@ -11,9 +11,9 @@ from metaeval.citation.data_model import NO_TEXT, Answer, Claim, Entails, Mark, 
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.support.level_readings import FIELD, SCALE, read_levels
 from metaeval.citation.support.measures import Level, StatementLevels
+from metaeval.core.errors import shown
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import shown
 
 _READ = AlceProfile(repeats="keep", leading="move all")
 """Sentences as ALCE reads them; a repeated citation counts twice, and marks behind a full stop belong before it."""

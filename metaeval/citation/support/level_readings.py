@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from metaeval.citation.support.measures import Level, StatementLevels
+from metaeval.core.errors import UserError, shown
 from metaeval.corpus.data_rows import DataRow
-from metaeval.errors import UserError, shown
 
 FIELD = "support"
 """Field of an answer's reference: a list of its statements, each with its offsets start and end, its text without

@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.errors import UserError, count
+from metaeval.core.parsing import read_json
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.model import Corpus
-from metaeval.display_text import count
-from metaeval.errors import UserError
-from metaeval.parsing import read_json
 
 _ARCHIVE = "https://huggingface.co/datasets/princeton-nlp/ALCE-data/resolve/main/ALCE-data.tar"
 """The archive that ALCE's own `download_data.sh` fetches."""

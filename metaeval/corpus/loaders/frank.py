@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import FETCH, DataRow, finite, finite_or_none, read_rows
 from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.errors import UserError
 
 REPOSITORY = Repository("artidoro/frank", "80a88fb12cc0bfc17ff6ee2c5ebb0c4f4dd8a5f4", "data")
 HUMAN = "human_annotations.json"

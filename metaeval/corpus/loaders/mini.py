@@ -8,10 +8,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.corpus_file import FORMAT, read_corpus
 from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.model import Corpus
-from metaeval.errors import UserError
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:

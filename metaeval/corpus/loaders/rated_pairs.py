@@ -12,11 +12,11 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.parsing import csv_records
 from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, content_id, finite_or_none
 from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.parsing import csv_records
 
 _RatedPair = tuple[Rating, Mapping[str, float | None]]
 """A rating, with its scores by metric. Its id is to be numbered: rows may share it."""

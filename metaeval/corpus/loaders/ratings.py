@@ -42,7 +42,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaeval.cells import Cells, Indices, Numbers, each, is_finite, is_missing, number_in, objects
+from metaeval.core.cells import Cells, Indices, Numbers, each, is_finite, is_missing, number_in, objects
+from metaeval.core.errors import UserError, count, shown, unknown
+from metaeval.core.headings import LEVELS, PAIR_FIELDS, RATINGS, READING, TEXTS
+from metaeval.core.tables import TABLES, UserTable, name_column, read_table, table_of, unzipped_ending
 from metaeval.corpus.annotator_rows import merge_annotators
 from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.corpus.dataset import Option, own_file
@@ -50,10 +53,6 @@ from metaeval.corpus.label_exports import label_export, label_tool
 from metaeval.corpus.level_words import EITHER, NAME_WORDS, WORDS, own_words, plain_word
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import RatingColumns, Ratings, ScoreColumn, coded, text_array
-from metaeval.display_text import count
-from metaeval.errors import UserError, shown, unknown
-from metaeval.headings import LEVELS, PAIR_FIELDS, RATINGS, READING, TEXTS
-from metaeval.tables import TABLES, UserTable, name_column, read_table, table_of, unzipped_ending
 
 if TYPE_CHECKING:
     from pandas import Categorical

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
 from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.errors import UserError
 
 REPOSITORY = Repository("castorini/RAGDoll", "a4b8bb49f81cced0096b91143c02ddafedf276c6", "data/trec-rag-2025")
 VERDICTS_REPOSITORY = Repository("castorini/RAGDoll", "a527f97689ee1450ae49eea2d7b9bb3ddc454817", "analysis")

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import read_object
 from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, finite, read_rows
 from metaeval.corpus.dataset import Dataset, SourceFile
 from metaeval.corpus.loaders.wice import DATASET as WICE
 from metaeval.corpus.loaders.wice import LABELS
 from metaeval.corpus.loaders.wice import REPOSITORY as WICE_REPOSITORY
 from metaeval.corpus.model import Corpus, Statement
-from metaeval.errors import UserError
-from metaeval.parsing import read_object
 
 REPOSITORY = replace(WICE_REPOSITORY, folder="code_and_resources")
 OUTPUTS = "model_outputs/entailment_classification/oracle_chunks/claim"

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.parsing import read_object
 from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, read_rows
 from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.parsing import read_object
 
 REPOSITORY = Repository("alex-o-748/citation-checker-script", "f9aa357c48a8b5c399e6e18458f0451f811c40ba", "benchmark")
 PAGES, FOUR_MODELS, FIFTH_MODEL = "dataset.json", "results.json", "results_claude_sonnet5_2026-08-17.json"

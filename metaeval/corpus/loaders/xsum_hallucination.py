@@ -7,10 +7,10 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.parsing import csv_records
 from metaeval.corpus.data_rows import FETCH, DataRow, finite
 from metaeval.corpus.dataset import Dataset, Option, Repository
 from metaeval.corpus.ratings import Rating, Ratings
-from metaeval.parsing import csv_records
 
 REPOSITORY = Repository(
     "google-research-datasets/xsum_hallucination_annotations", "4abdbb2c807cb93c1df1188a1992d20a55cdcc34"

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
+from metaeval.core.declared import Flag
 from metaeval.decisions.analyses.item_options import (
     AnswersFile,
     AssumeSample,
@@ -18,7 +19,6 @@ from metaeval.decisions.analyses.item_options import (
     PipelineName,
     SourceTextsFile,
 )
-from metaeval.declared import Flag
 
 
 class EstimateOptions(ItemOptions):

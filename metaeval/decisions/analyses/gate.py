@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
+from metaeval.core.declared import Flag, MetricNames
+from metaeval.core.errors import UserError
+from metaeval.core.headings import CITATIONS, LABELS
 from metaeval.decisions.analyses.item_options import (
     AnswersFile,
     AssumeSample,
@@ -23,13 +26,9 @@ from metaeval.decisions.analyses.item_options import (
     answers_with,
     reading_words,
 )
-from metaeval.declared import Flag
-from metaeval.errors import UserError
-from metaeval.headings import CITATIONS, LABELS
-from metaeval.setting_types import MetricNames
 
 if TYPE_CHECKING:
-    from metaeval.config import RunConfig
+    from metaeval.core.config import RunConfig
     from metaeval.decisions.gate_fit import Fitted
 
 NEXT = 40
@@ -173,9 +172,9 @@ class CheckOptions(ItemOptions):
 
 
 def _check(options: CheckOptions, progress: Progress) -> Done:
+    from metaeval.core.files import write_text
     from metaeval.decisions import gate_check as gates
     from metaeval.decisions.gate_model import Gate
-    from metaeval.files import write_text
     from metaeval.report.markdown import page_of
 
     if not isinstance(options.gate, Gate | Path):

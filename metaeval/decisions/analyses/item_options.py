@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from metaeval.analyses.analysis import AnalysisOptions, FileOrObject, TableSettings
-from metaeval.config import MetricOptionSettings, OutputSettings, ScoringSettings, StatisticsSettings
-from metaeval.declared import Flag
-from metaeval.errors import as_value_error
-from metaeval.headings import CITATIONS, LABELS, read_columns
-from metaeval.registry import name_of
-from metaeval.setting_types import ExistingPath
+from metaeval.core.config import MetricOptionSettings, OutputSettings, ScoringSettings, StatisticsSettings
+from metaeval.core.declared import ExistingPath, Flag
+from metaeval.core.errors import as_value_error
+from metaeval.core.headings import CITATIONS, LABELS, read_columns
+from metaeval.core.registry import name_of
 
 
 class ItemOptions(

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
+from metaeval.core.declared import Flag
 from metaeval.decisions.analyses.item_options import (
     AnswersFile,
     Columns,
@@ -19,7 +20,6 @@ from metaeval.decisions.analyses.item_options import (
     SourceTextsFile,
     reading_words,
 )
-from metaeval.declared import Flag
 
 
 class LabelOptions(ItemOptions):
@@ -52,11 +52,11 @@ class LabelOptions(ItemOptions):
 
 
 def _run(options: LabelOptions, progress: Progress) -> Done:
+    from metaeval.core.errors import UserError, unknown
     from metaeval.decisions.citation_items import items_of
     from metaeval.decisions.item_labels import labels_of
     from metaeval.decisions.label_forms import FORMS
     from metaeval.decisions.label_sampling import check_output, draw, write_questions
-    from metaeval.errors import UserError, unknown
     from metaeval.report.table import Table
 
     output = options.output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, Look, literal, looks_of, panels, stack, styled
 from metaeval.report.result import Column, Result, Row
 from metaeval.report.table import value_of

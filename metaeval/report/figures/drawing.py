@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metaeval.errors import UserError, install_extra
-from metaeval.files import atomic_write
+from metaeval.core.errors import UserError, install_extra
+from metaeval.core.files import atomic_write
 from metaeval.report.table import plain
 from metaeval.report.terminal import broken
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.figures.drawing import FAINT, INK, Look, literal, looks_of, panels, stack, styled, wrapped
 from metaeval.report.ranking_measures import Declarations, Headline, best_control, metrics_of
 from metaeval.report.table import place_of

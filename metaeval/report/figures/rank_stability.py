@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, FAINT, INK, axes, styled, wrapped
 
 if TYPE_CHECKING:

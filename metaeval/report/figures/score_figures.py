@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, FAINT, INK, Look, axes, literal, panels, styled, wrapped
 
 if TYPE_CHECKING:

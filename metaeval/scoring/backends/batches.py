@@ -11,7 +11,7 @@ from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, TypeVar
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 if TYPE_CHECKING:
     import torch

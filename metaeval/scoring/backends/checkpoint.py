@@ -17,11 +17,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from metaeval.core.errors import NoModelError, UserError, shown
+from metaeval.core.files import cache_folder, marks_of, sha256_file, sha256_json, write_text
+from metaeval.core.parsing import read_object
 from metaeval.corpus.dataset import SourceFile
 from metaeval.corpus.loading import download
-from metaeval.errors import NoModelError, UserError, shown
-from metaeval.files import cache_folder, marks_of, sha256_file, sha256_json, write_text
-from metaeval.parsing import read_object
 
 _WEIGHTS = (".safetensors", ".bin", ".ckpt", ".pt", ".pth")
 _TEXTS = (".json", ".txt", ".model", ".jinja")

@@ -10,8 +10,8 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from metaeval.errors import UserError
-from metaeval.files import sha256_file
+from metaeval.core.errors import UserError
+from metaeval.core.files import sha256_file
 from metaeval.scoring.backends.model_loading import pick_device, quiet_transformers, settle
 from metaeval.scoring.backends.text_encoder import TextEncoder
 

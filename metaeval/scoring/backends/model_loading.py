@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import ModelFolder
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from metaeval.errors import NoModelError
-from metaeval.files import local_path
+from metaeval.core.errors import NoModelError
+from metaeval.core.files import local_path
 from metaeval.scoring.backends.checkpoint import Checkpoint, ModelFolder, find_model, is_cached
 from metaeval.scoring.backends.model_loading import DType, load_model, pick_device
 from metaeval.scoring.contract import Metric, MetricOptions

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from metaeval.core.errors import UserError
+from metaeval.core.files import cache_folder
 from metaeval.corpus.sentences import RULES, SentenceSplitter
-from metaeval.errors import UserError
-from metaeval.files import cache_folder
 from metaeval.scoring.contract import Side, Span
 
 Grid = NDArray[np.float64]

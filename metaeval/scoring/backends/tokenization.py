@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 
 Cut = Literal["source", "longest", "longest-tie-statement"]
 """Which side of a pair is cut at its end beyond the limit: the source; the longer side, as fast tokenizers'

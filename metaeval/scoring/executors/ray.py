@@ -18,8 +18,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from metaeval.display_text import Shown
-from metaeval.errors import UserError, install_extra
+from metaeval.core.errors import Shown, UserError, install_extra
 from metaeval.scoring.backends import batches
 from metaeval.scoring.executors.local import WORKER
 from metaeval.scoring.executors.worker_pool import Child, Piece, Pool

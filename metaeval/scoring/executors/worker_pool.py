@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any, Protocol
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock, WorkerRecipe
 

@@ -10,8 +10,8 @@ from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.measures import AnswerShare, harmonic, means, micro
 from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Measure, row_files
 from metaeval.citation.pipelines.cited_rankings import flip_causes
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.report.table import Table
 from metaeval.report.table_files import FORMATS, format_texts, write_rows
 

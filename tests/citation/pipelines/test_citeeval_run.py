@@ -14,8 +14,8 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import PAPER, PROFILES
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.readers.answer_files import gather
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
 from metaeval.runs.loaded_metrics import load_metric
 

@@ -14,9 +14,9 @@ from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.measures import group_codes, interval_over
 from metaeval.citation.pipelines.alce import judge_claims
 from metaeval.citation.readers.answer_files import gather
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import RULES
-from metaeval.errors import UserError
 from metaeval.scoring.contract import PairScore
 from metaeval.stats.intervals import Resampling
 

@@ -22,7 +22,7 @@ from metaeval.citation.pipelines.meta.measured import claim_values, whole_values
 from metaeval.citation.pipelines.meta.run import META, MetaEvaluation
 from metaeval.citation.pipelines.meta.tables import meta_sheets
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
 from metaeval.runs.verdict_cutoffs import Cutoff
 from metaeval.stats.intervals import Resampling

@@ -6,11 +6,11 @@ import sys
 
 import pytest
 
-from metaeval import registry
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.pipelines.metric_verdicts import entailment
-from metaeval.config import RunConfig
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import RunConfig
+from metaeval.core.errors import UserError
 from metaeval.runs.loaded_metrics import load_metrics
 from metaeval.runs.verdict_cutoffs import Cutoff, find_cutoff, identity_of, judge_of, read_thresholds
 from metaeval.scoring.score_store import ScoreStore

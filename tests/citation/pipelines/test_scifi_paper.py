@@ -11,7 +11,7 @@ from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.pipelines.scifi_paper import split_name
 from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.cli.app import app
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.table_files import table_text
 
 PASSAGES = [{"text": "A Dane built it."}, {"text": "It opened in May."}]

@@ -12,7 +12,7 @@ from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.options import answers_in
 from metaeval.citation.pipelines.scifi import SCIFI, fact_cutoff, fact_maker, judge_facts
 from metaeval.citation.scifi.facts import facts_signature, read_with_model
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
 
 # Passages are single letters: a premise is the letter of the passage.

@@ -14,8 +14,8 @@ from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.support.citation_judging import labels_of, support_statements
 from metaeval.citation.support.level_readings import fact_level, trec_level
 from metaeval.citation.support.measures import StatementLevels, fact_pairs
+from metaeval.core.errors import UserError
 from metaeval.decisions.citation_items import items_of
-from metaeval.errors import UserError
 from metaeval.explorer.shown_answers import show_answers
 
 SOURCES = {"dam": "Dams store water.", "coal": "Barges carry coal.", "goose": "Geese sing."}

@@ -4,8 +4,8 @@ from collections import Counter
 from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done
-from metaeval.config import DatasetSettings, DataSettings, OutputSettings
-from metaeval.declared import Flag
+from metaeval.core.config import DatasetSettings, DataSettings, OutputSettings
+from metaeval.core.declared import Flag
 from metaeval.report.table import Table, blocks_of
 
 
@@ -17,8 +17,8 @@ class LevelOptions(OutputSettings, DataSettings, DatasetSettings, AnalysisOption
 
 
 def run(options, progress):
+    from metaeval.core.registry import find
     from metaeval.corpus.loading import load_dataset
-    from metaeval.registry import find
 
     corpus = load_dataset(find("dataset", options.dataset), options.split, options.data)
     counts = Counter(citation.level.name.lower() for citation in corpus.citations)

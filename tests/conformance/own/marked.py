@@ -9,7 +9,7 @@ from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import AnswerShare, macro
 from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Measure
 from metaeval.citation.pipelines.options import ReadsAnswers, answers_in, name_of_data
-from metaeval.declared import Flag
+from metaeval.core.declared import Flag
 
 MARKED = Measure("marked", "marked %", "share of sentences with a citation mark")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loading import check_options, load_dataset
-from metaeval.errors import UserError
 
 
 @pytest.fixture

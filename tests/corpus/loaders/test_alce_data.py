@@ -10,9 +10,9 @@ from http.server import SimpleHTTPRequestHandler
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.alce_data import ASQA, ELI5, questions_in
 from metaeval.corpus.loading import load_dataset, locate, recorded, verify
-from metaeval.errors import UserError
 
 QUESTIONS = [
     {"question": f"Who built bridge {number}?", "answer": "A Dane.", "docs": [{"title": "B", "text": "A Dane."}] * 3}

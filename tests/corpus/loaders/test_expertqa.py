@@ -1,7 +1,7 @@
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.expertqa import DATASET
-from metaeval.errors import UserError
 
 
 def claim(text, support, *evidence):

@@ -2,8 +2,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.factcheck_gpt import DATASET
-from metaeval.errors import UserError
 
 
 def row(claim, evidence, stance):

@@ -4,9 +4,9 @@ from collections import Counter
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.frank import DATASET, HUMAN, METRICS, SCORES
 from metaeval.corpus.loading import check_options, load_dataset
-from metaeval.errors import UserError
 
 HUMANS = [
     {"hash": "a", "model_name": "bart", "dataset": "cnndm", "Factuality": 1.0, "split": "test"},

@@ -2,10 +2,10 @@ from collections import Counter
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import strip_marks
 from metaeval.corpus.loaders.gensearch import DATASET, VERDICTS
 from metaeval.corpus.model import Evidence
-from metaeval.errors import UserError
 
 JUDGEMENT = {
     "query": "Why do rivers rise?",

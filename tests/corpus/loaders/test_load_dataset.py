@@ -4,13 +4,13 @@ import re
 
 import pytest
 
-from metaeval import registry
+from metaeval.core import registry
+from metaeval.core.errors import UserError
 from metaeval.corpus import loading
 from metaeval.corpus.data_rows import CorpusDraft
 from metaeval.corpus.loaders import qasem, wice
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus, Statement
-from metaeval.errors import UserError
 
 NAMES = registry.names("dataset")
 

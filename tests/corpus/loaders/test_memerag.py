@@ -2,9 +2,9 @@ import json
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.memerag import CHALLENGING, DATASET, LANGUAGES, VOTES
 from metaeval.corpus.loading import load_dataset
-from metaeval.errors import UserError
 
 YES, NO, OPEN = "Supported", "Not Supported", "Challenging to determine"
 

@@ -4,10 +4,10 @@ from collections import defaultdict
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.mini import DATASET
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import SupportLevel
-from metaeval.errors import UserError
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.corpus_file import write_corpus
 from metaeval.corpus.loaders.jsonl import DATASET
 from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
-from metaeval.errors import UserError
 
 
 def test_the_file_is_read(tmp_path):

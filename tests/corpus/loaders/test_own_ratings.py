@@ -3,11 +3,11 @@ import re
 
 import pytest
 
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text
+from metaeval.core.headings import reading_tables
 from metaeval.corpus.loaders.ratings import DATASET, read_ratings
 from metaeval.corpus.loading import load_dataset
-from metaeval.errors import UserError
-from metaeval.files import csv_text
-from metaeval.headings import reading_tables
 
 ROWS = [
     {"id": "r1", "group": "g1", "gold": 0.5, "system": "bart", "subset": "news", "text": "One.", "scores": {"m": 1}},
@@ -262,7 +262,7 @@ def test_a_set_is_the_same_from_every_kind_of_file_and_in_blocks_of_any_size(tmp
     found = []
     for size in (3, 65_536):
         for name in ("mine.csv", "mine.parquet", "mine.jsonl"):
-            monkeypatch.setattr("metaeval.tables._BLOCK", size)
+            monkeypatch.setattr("metaeval.core.tables._BLOCK", size)
             found.append(read_ratings(tmp_path / name))
     assert all(one == found[0] for one in found)
     assert found[0].scores["m"] == {row["id"]: row["m"] for row in rows}

@@ -1,8 +1,8 @@
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.qasem import DATASET, detokenise
 from metaeval.corpus.model import SupportLevel
-from metaeval.errors import UserError
 
 ROW = {
     "source_id": "abc-bing_chat",

@@ -9,9 +9,9 @@ import re
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.rated_pairs import AGGREFACT, ATTRIBUTED_QA, REPEATED, UNRATED
 from metaeval.corpus.loading import check_options
-from metaeval.errors import UserError
 
 ANSWERS = ("system_name", "question", "answer", "attribution", "passage", "human_rating", "auto_ais", "nli_score")
 PASSAGE = 'Title: Jason Flemyng\nSection: Work\n\nHe said: "It was a bit of a nightmare, the film cost a fortune."'

@@ -5,10 +5,10 @@ import pytest
 from scipy.stats import rankdata, t
 
 import metaeval
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.trec_rag import JUDGE, NO_SEGMENT, NOT_JUDGED, RAG24, RAG25, VERDICTS_FILE
 from metaeval.corpus.loading import check_options, load_dataset
 from metaeval.corpus.model import Corpus
-from metaeval.errors import UserError
 
 QUICK = {"interval": {"resamples": 50}, "comparison": {"permutations": 0}}
 

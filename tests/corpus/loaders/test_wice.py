@@ -1,8 +1,8 @@
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.wice import DATASET
 from metaeval.corpus.model import SupportLevel
-from metaeval.errors import UserError
 
 ROW = {
     "label": "partially_supported",

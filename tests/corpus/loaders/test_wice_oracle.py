@@ -3,8 +3,8 @@ import json
 import pytest
 
 import metaeval
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.wice_oracle import CHAT, DATASET, T5
-from metaeval.errors import UserError
 
 
 def chunk(claim, numbers, label="supported"):

@@ -3,9 +3,9 @@ import json
 import pytest
 
 import metaeval
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.wiki_citations import DATASET, FIFTH_MODEL, FOUR_MODELS, MODELS, PAGES, VERDICTS
 from metaeval.corpus.loading import check_options, load_dataset
-from metaeval.errors import UserError
 
 QUICK = {"interval": {"resamples": 50}, "comparison": {"permutations": 50}}
 

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.xsum_hallucination import DATASET, SCORES, SPANS, SYSTEMS
 from metaeval.corpus.loading import check_options, load_dataset
-from metaeval.errors import UserError
 
 HEADER = "system_bbcid,R1,R2,RL,BERTScore,Entailment,Faithful,Factual\n"
 ROWS = "ptgen_1,.2,.1,.2,.7,.01,.5,0.0\nbert_withckpt_1,.3,.1,.2,.8,.9,1.0,1.0\n"

@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 
 from metaeval.citation.parsers.dependency_parsers import Parse
 from metaeval.citation.pipelines.tree_figure import claim_tree
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.report.figures.bars import system_bars
 from metaeval.report.figures.drawing import image
 from metaeval.report.figures.edit_rounds import round_lines

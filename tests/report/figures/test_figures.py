@@ -11,7 +11,7 @@ import pytest
 
 matplotlib = pytest.importorskip("matplotlib")
 
-from metaeval.errors import UserError  # noqa: E402
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.report.figures.bars import measure_bars  # noqa: E402
 from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
 from metaeval.report.figures.forest import forest, records_forest  # noqa: E402

@@ -15,7 +15,7 @@ from metaeval.analyses.suites.job_figures import (
     roc_of,
     score_figures,
 )
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
 from metaeval.report.figures.drawing import image, looks_of
 from metaeval.report.figures.score_figures import Bins, Histogram, reliability, score_distributions
 from metaeval.runs.run import run, write_run

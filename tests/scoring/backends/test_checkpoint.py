@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model, forget_hashes, is_cached
 
 pytest.importorskip("huggingface_hub", reason="the hub's client comes with the extra 'models'")

@@ -10,7 +10,7 @@ COMMIT = "2" * 40
 CONTENT = {"config.json": b"{}", "model.safetensors": b"weights", "pytorch_model.bin": b"pickle", "vocab.txt": b"a"}
 CODE = """
 import json, sys
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 try:
     found = find_model(Checkpoint(sys.argv[1], "7 kB, MIT", sys.argv[2]))

@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.errors import UserError  # noqa: E402
+from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring.backends import model_loading  # noqa: E402
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model  # noqa: E402
 

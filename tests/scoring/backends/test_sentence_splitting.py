@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import SPLITTER, split_sentences
-from metaeval.errors import UserError
 from metaeval.scoring.backends import sentence_splitting
 from metaeval.scoring.backends.sentence_splitting import find_splitter, places
 

@@ -9,7 +9,7 @@ pytest.importorskip("transformers", reason="needs the extra 'models'")
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends import tokenization as tokens_module
 from metaeval.scoring.backends.tokenization import PairTokens, TextTokens
 

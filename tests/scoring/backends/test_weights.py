@@ -11,7 +11,7 @@ REVISION = "1" * 40
 CONTENT = {"model.safetensors": b"weights" * 1000, "tokenizer.json": b"{}"}
 CODE = """
 import json, sys
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends.minilm import ModelFiles, locate
 revision, sha256, hub, site = sys.argv[1], json.loads(sys.argv[2]), *sys.argv[3:]
 sys.path.append(site)

@@ -10,8 +10,8 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra 'models'")
 
 import metaeval
-from metaeval import registry
-from metaeval.config import ExecutorConfig
+from metaeval.core import registry
+from metaeval.core.config import ExecutorConfig
 from metaeval.runs.loaded_metrics import load_metric, load_metrics, score_in, worker_pool
 from metaeval.runs.prepared_run import prepare
 from metaeval.scoring.contract import Combination

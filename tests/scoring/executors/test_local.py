@@ -15,8 +15,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from metaeval.config import ExecutorConfig, RunConfig, load_run
-from metaeval.errors import UserError
+from metaeval.core.config import ExecutorConfig, RunConfig, load_run
+from metaeval.core.errors import UserError
 from metaeval.runs import loaded_metrics
 from metaeval.runs.loaded_metrics import load_metrics, recipe_of, score_metrics
 from metaeval.runs.prepared_run import prepare
@@ -217,7 +217,7 @@ def driver(start):
     """Start a process of its own that scores all texts; it prints the number of pairs that it computed."""
     script = f"""
 import sys, pathlib
-from metaeval.config import RunConfig
+from metaeval.core.config import RunConfig
 from metaeval.runs.loaded_metrics import score_metrics
 from metaeval.scoring.score_store import ScoreStore
 with ScoreStore(pathlib.Path("scores.sqlite")) as store:
@@ -261,7 +261,7 @@ def test_a_driver_that_is_killed_takes_its_workers_along(start):
     Path("hold").touch()
     config = {"executor": {"workers": 2}}
     script = (
-        "from metaeval.config import RunConfig; from metaeval.runs.loaded_metrics import score_metrics;"
+        "from metaeval.core.config import RunConfig; from metaeval.runs.loaded_metrics import score_metrics;"
         f"list(score_metrics({TEXTS!r}, ['toys:Company'], RunConfig(**{config!r})))"
     )
     driver = start(code=script)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError
 from metaeval.scoring.backends import batches
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status, TwoStepMetric
 

@@ -20,8 +20,8 @@ from metaeval.citation.measures import AnswerShare
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.scifi.answer_measures import entailments, lost_citing
 from metaeval.citation.scifi.data_model import AnswerFacts, FactLine, ScifiOptions
-from metaeval.errors import UserError
-from metaeval.files import sha256_file
+from metaeval.core.errors import UserError
+from metaeval.core.files import sha256_file
 from metaeval.report.result import Ledger
 from metaeval.stats.arrays import Bools
 

@@ -9,7 +9,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from metaeval import config as groups
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.analyses.analysis_job import write_result
 from metaeval.citation.alce.citations import PROFILES, read_alce
@@ -60,10 +59,10 @@ from metaeval.citation.pipelines.scifi import estimate_facts, fact_cutoff
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import facts_signature, read_with_model, read_with_parser
-from metaeval.declared import Flag
-from metaeval.display_text import count
-from metaeval.errors import UserError, unknown
-from metaeval.files import write_texts
+from metaeval.core import config as groups
+from metaeval.core.declared import Flag
+from metaeval.core.errors import UserError, count, unknown
+from metaeval.core.files import write_texts
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table

@@ -17,8 +17,8 @@ from metaeval.citation.human.benchmark_statistics import bench_statistics
 from metaeval.citation.human.rated_statements import Level, known
 from metaeval.citation.pipelines import provenance
 from metaeval.citation.pipelines.layout import TableLines
-from metaeval.display_text import count
-from metaeval.files import sha256_json
+from metaeval.core.errors import count
+from metaeval.core.files import sha256_json
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluation import resampling_of

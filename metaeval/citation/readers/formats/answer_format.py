@@ -10,9 +10,9 @@ from typing import Any
 
 from metaeval.citation.data_model import Answer, LeftOut
 from metaeval.citation.readers.cited_text import WITHOUT_TEXT, CitedText
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import MalformedError, parse_json
 from metaeval.corpus.data_rows import DataRow
-from metaeval.errors import UserError
-from metaeval.parsing import MalformedError, parse_json
 
 
 @dataclass(frozen=True)

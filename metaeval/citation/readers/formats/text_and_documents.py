@@ -20,8 +20,8 @@ from metaeval.citation.readers.formats.answer_format import (
     text_in,
     values_at,
 )
+from metaeval.core.errors import UserError, shown
 from metaeval.corpus.data_rows import DataRow
-from metaeval.errors import UserError, shown
 
 _DOCUMENT = (
     "id|id_|node.id_|doc_id|document_id|segment_id|chunk_id|metadata.source|kwargs.metadata.source|source|filepath"

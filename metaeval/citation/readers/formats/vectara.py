@@ -8,8 +8,8 @@ from typing import Any
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished
+from metaeval.core.tables import UserTable
 from metaeval.corpus.data_rows import DataRow
-from metaeval.tables import UserTable
 
 
 def vectara_rows(table: UserTable) -> list[DataRow]:

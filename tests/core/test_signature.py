@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from metaeval.config import RunConfig, load_run
+from metaeval.core.config import RunConfig, load_run
+from metaeval.core.files import signature
 from metaeval.runs.prepared_run import prepare
 from metaeval.runs.run import run
-from metaeval.signature import signature
 
 ROWS = [
     {"type": "corpus", "format": "metaeval-corpus/1", "name": "tiny"},

@@ -4,19 +4,25 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import registry
-from metaeval.config import RunConfig, load_run
-from metaeval.config_files import config_file, config_folders, read_experiment, variants
-from metaeval.declared import validated
-from metaeval.errors import UserError
+from metaeval.core import registry
+from metaeval.core.config import RunConfig, load_run
+from metaeval.core.config_files import (
+    config_file,
+    config_folders,
+    dataset_variant,
+    metric_variant,
+    read_experiment,
+    variants,
+)
+from metaeval.core.declared import validated
+from metaeval.core.errors import UserError
 from metaeval.runs.evaluation import find_protocols
 from metaeval.runs.loaded_metrics import load_metric
 from metaeval.runs.prepared_run import find_dataset
 from metaeval.scoring.contract import Metric
-from metaeval.yaml_variants import dataset_variant, metric_variant
 from tests.analyses.suites import read_suite
 
-SHIPPED = Path(__file__).parents[1] / "configs"
+SHIPPED = Path(__file__).parents[2] / "configs"
 
 
 def shipped(kind):

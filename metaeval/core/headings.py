@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from metaeval.errors import UserError, did_you_mean, shown
+from metaeval.core.errors import UserError, did_you_mean, shown
 
 Headings = Mapping[str, Sequence[str]]
 

@@ -13,7 +13,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.parsing import MalformedError, parse_json
+from metaeval.core.parsing import MalformedError, parse_json
 
 Cells = NDArray[Any]
 """(n,) cells of a column: floats (NaN if blank), whole numbers, or Python objects (None if blank)."""

@@ -9,10 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.errors import UserError
-from metaeval.files import atomic_write, canonical_json, declare, inputs_protected, sha256_file, sha256_json, write_text
-from metaeval.parsing import read_text
-from metaeval.sheets import write_table
+from metaeval.core.errors import UserError
+from metaeval.core.files import (
+    atomic_write,
+    canonical_json,
+    declare,
+    inputs_protected,
+    sha256_file,
+    sha256_json,
+    write_text,
+)
+from metaeval.core.parsing import read_text
+from metaeval.core.sheets import write_table
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.cells import (
+from metaeval.core.cells import (
     Cells,
     Indices,
     Numbers,
@@ -43,13 +43,11 @@ from metaeval.cells import (
     texts_of,
     without_brackets,
 )
-from metaeval.csv_encodings import decoded
-from metaeval.display_text import count
-from metaeval.errors import UserError, did_you_mean, shown
-from metaeval.files import MOST_BYTES
-from metaeval.headings import PAIRS, READING, TEXTS, Headings
-from metaeval.parsing import MalformedError, json_objects, parquet_library, parquet_parts
-from metaeval.sheets import sheet_lines
+from metaeval.core.errors import UserError, count, did_you_mean, shown
+from metaeval.core.files import MOST_BYTES
+from metaeval.core.headings import PAIRS, READING, TEXTS, Headings
+from metaeval.core.parsing import MalformedError, json_objects, parquet_library, parquet_parts
+from metaeval.core.sheets import decoded, sheet_lines
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -9,10 +9,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from metaeval import parsing
-from metaeval.config import load_run
-from metaeval.errors import UserError
-from metaeval.parsing import (
+from metaeval.core import parsing
+from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
+from metaeval.core.parsing import (
     DEPTH,
     LARGEST,
     MalformedError,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metaeval import registry
+from metaeval.core import registry
+from metaeval.core.errors import UserError
 from metaeval.corpus.dataset import Dataset
-from metaeval.errors import UserError
 from metaeval.scoring.contract import Metric
 from protocols.contract import Protocol
 
@@ -61,7 +61,7 @@ def test_registered_datasets_and_protocols_carry_their_own_names(kind, contract)
 
 
 def test_names_come_sorted():
-    declared = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for kind, group in (("metric", "metrics"), ("dataset", "datasets"), ("protocol", "protocols")):
         names = registry.names(kind)
         assert names == sorted(names)
@@ -70,7 +70,7 @@ def test_names_come_sorted():
 
 def test_listing_names_imports_nothing_that_they_stand_for():
     code = (
-        "import sys; from metaeval import registry\n"
+        "import sys; from metaeval.core import registry\n"
         "for kind in ('metric', 'dataset', 'protocol'): registry.names(kind)\n"
         "heavy = ('metrics_zoo', 'protocols', 'metaeval.corpus', 'numpy', 'scipy', 'torch', 'pydantic')\n"
         "print([name for name in heavy if name in sys.modules])\n"

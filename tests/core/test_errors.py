@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.cli.app import _LogLine
-from metaeval.display_text import Shown
-from metaeval.errors import UserError
-from metaeval.files import csv_text, write_text
+from metaeval.core.errors import Shown, UserError
+from metaeval.core.files import csv_text, write_text
 from metaeval.report import html_report, latex, markdown, terminal
 from metaeval.report.table import Block, Cell, ColumnGroup, Note, Table, TableLine
 

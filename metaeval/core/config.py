@@ -7,34 +7,27 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from metaeval.config_files import Form, apply_override, file_entries, override_key, read_experiment, spelled
+from metaeval.core.config_files import Form, apply_override, file_entries, override_key, read_experiment, spelled
+from metaeval.core.declared import (
+    Flag,
+    MetricNames,
+    Model,
+    Names,
+    OptionText,
+    Strict,
+    metric_names,
+    validated,
+)
+from metaeval.core.errors import UserError, as_value_error
+from metaeval.core.headings import RATINGS, SCORES, read_columns
+from metaeval.core.registry import with_places
 from metaeval.corpus.chunks import Chunking
 from metaeval.corpus.pair_table import EvidencePlace, Rule, check_pool
 from metaeval.corpus.units import Unit, read_aggregation
-from metaeval.declared import Flag, Model, kinds_of, validated
-from metaeval.errors import UserError, as_value_error
-from metaeval.headings import RATINGS, SCORES, read_columns
-from metaeval.registry import with_places
-from metaeval.setting_types import MetricNames, Names, OptionText, metric_names
 
 OFFLINE_METRICS = ("overlap", "rouge", "bm25", "support-mini", "minilm-cosine", "minilm-bertscore")
-
-
-class Strict(BaseModel):
-    """An immutable pydantic model that forbids unknown fields, NaN, infinity, and booleans in place of other values."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False, defer_build=True
-    )
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _truth_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
-        if isinstance(value, bool) and bool not in kinds_of(cls.model_fields[str(info.field_name)].annotation):
-            raise ValueError(f"{str(value).lower()} is not a value for this setting")
-        return value
 
 
 class ChunkConfig(Strict):
@@ -208,7 +201,9 @@ class DataSettings(Strict):
     """Folder that holds the published files (jsonl, ratings: your file)."""
     dataset_options: dict[str, OptionText] = Field(default_factory=dict)
     """Options of the data set ('metaeval data show NAME')."""
-    columns: Annotated[dict[str, str], BeforeValidator(_columns), Flag("ROLE=COLUMN", "", "map", True)] = {}
+    columns: Annotated[dict[str, str], BeforeValidator(_columns), Flag("ROLE=COLUMN", "", "map", True)] = Field(
+        default_factory=dict
+    )
     """Column for a role (score=Points, id=, gold=, group= ...), or words for a level (full=Good). Repeatable."""
 
 

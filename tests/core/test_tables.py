@@ -9,14 +9,14 @@ from contextlib import nullcontext
 import pandas
 import pytest
 
-from metaeval import headings
-from metaeval.cells import cell_list
-from metaeval.errors import UserError
-from metaeval.files import csv_text
-from metaeval.headings import LABELS, read_columns, reading_tables
-from metaeval.parsing import MalformedError
-from metaeval.sheets import write_table
-from metaeval.tables import any_table, read_table, table_of, warn_of_swap
+from metaeval.core import headings
+from metaeval.core.cells import cell_list
+from metaeval.core.errors import UserError
+from metaeval.core.files import csv_text
+from metaeval.core.headings import LABELS, read_columns, reading_tables
+from metaeval.core.parsing import MalformedError
+from metaeval.core.sheets import write_table
+from metaeval.core.tables import any_table, read_table, table_of, warn_of_swap
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
 
@@ -225,8 +225,8 @@ def test_a_sheet_costs_what_it_holds(tmp_path):
 
 def test_a_sheet_that_grows_without_end_is_refused(tmp_path, monkeypatch):
     path = book(tmp_path / "a.xlsx", [["id", "level"], *([f"a{n}", "full"] for n in range(5000))])
-    monkeypatch.setattr("metaeval.parsing._FREE", 1000)
-    monkeypatch.setattr("metaeval.parsing.EXPANSION", 1)
+    monkeypatch.setattr("metaeval.core.parsing._FREE", 1000)
+    monkeypatch.setattr("metaeval.core.parsing.EXPANSION", 1)
     with pytest.raises(UserError, match=r"a\.xlsx grows to more than [\d,]+ bytes: save the sheet as CSV"):
         read_table(path)
 
@@ -238,16 +238,16 @@ def test_a_text_that_parquet_stores_once_for_many_rows_is_bounded(tmp_path, monk
     once = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * n, pyarrow.int32()), ["x" * 100_000])
     columns = pyarrow.table({"source": once, "statement": ["s"] * n})
     parquet.write_table(columns, path, store_schema=coded, compression="zstd")
-    monkeypatch.setattr("metaeval.parsing._PARQUET_FREE", 1 << 24)
-    monkeypatch.setattr("metaeval.parsing._BATCH_BYTES", 1 << 22)
+    monkeypatch.setattr("metaeval.core.parsing._PARQUET_FREE", 1 << 24)
+    monkeypatch.setattr("metaeval.core.parsing._BATCH_BYTES", 1 << 22)
     with pytest.raises(UserError, match=r"a\.parquet holds more than [\d,]+ bytes: cut it"):
         read_table(path)
-    monkeypatch.setattr("metaeval.parsing._PARQUET_FREE", 1 << 28)
+    monkeypatch.setattr("metaeval.core.parsing._PARQUET_FREE", 1 << 28)
     assert len(read_table(path)) == n
 
 
 def test_a_line_without_end_in_a_small_file_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("metaeval.parsing.LONGEST_LINE", 3 << 20)
+    monkeypatch.setattr("metaeval.core.parsing.LONGEST_LINE", 3 << 20)
     path = tmp_path / "a.jsonl"
     path.write_bytes(gzip.compress(b'{"id": "' + b"x" * (5 << 20) + b'"}\n'))
     with pytest.raises(UserError, match=r"or has a line of more than 3,145,728"):

@@ -16,11 +16,11 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from metaeval.display_text import visible
-from metaeval.errors import UserError
+from metaeval.core.errors import UserError, visible
 
 UNFINISHED = ".unfinished"
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -247,3 +247,19 @@ def cache_folder() -> Path:
         return Path(named).expanduser()
     except RuntimeError as error:
         raise UserError(f"No home folder is known for {named}: set METAEVAL_CACHE to a folder.") from error
+
+
+def signature(fields: Mapping[str, object]) -> str:
+    """Return fields as name:value, in their order, joined by bars; bars and line breaks in a value become slashes."""
+    return "|".join(f"{name}:{' '.join(str(value).replace('|', '/').split())}" for name, value in fields.items())
+
+
+def resampled_fields(level: float, resamples: int, seed: int, fewest: float = 6) -> dict[str, object]:
+    """Return the signature fields of cluster intervals. fewest: effective groups that an interval needs."""
+    interval = {"interval": f"cluster-t-{level}", "fewest": f"{fewest:g}"}
+    return {**interval, "by": "group", "B": resamples, "seed": seed}
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the installed version of each package, by package, as signature fields."""
+    return {package: version(package) for package in packages}

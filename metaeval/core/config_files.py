@@ -12,10 +12,13 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from metaeval import registry
-from metaeval.errors import UserError, shown, unknown
-from metaeval.files import read_bytes
-from metaeval.parsing import MalformedError, parse_yaml, read_yaml
+from pydantic import Field
+
+from metaeval.core import registry
+from metaeval.core.declared import OptionText, Strict, validated
+from metaeval.core.errors import UserError, shown, unknown
+from metaeval.core.files import read_bytes
+from metaeval.core.parsing import MalformedError, parse_yaml, read_yaml
 
 _log = logging.getLogger("metaeval")
 
@@ -108,7 +111,7 @@ def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> d
 
 def config_folders(kind: str) -> list[Path]:
     """Return the folders configs/KIND (metrics, datasets, experiments) that exist: the user's, then the shipped one."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     shipped = package / "configs" if (package / "configs").is_dir() else package.parent / "configs"
     return [folder / kind for folder in dict.fromkeys((Path.cwd() / "configs", shipped)) if (folder / kind).is_dir()]
 
@@ -259,3 +262,30 @@ def refuse_repeated(settings: Mapping[str, Any], overrides: Sequence[str], spell
         if settings.get(key) is not None:
             raise UserError(f"{key!r} is given twice, as {spell(key)} and as --set {key}: give it once.")
         seen[key] = override
+
+
+class MetricVariant(Strict):
+    """A metric variant, from a YAML file in configs/metrics: a registered metric with other options and a new name."""
+
+    metric: str
+    options: dict[str, Any] = Field(default_factory=dict)
+    note: str = ""
+
+
+class DatasetVariant(Strict):
+    """A data-set variant, from a YAML file in configs/datasets: a registered data set with other split or options."""
+
+    dataset: str
+    split: str | None = None
+    options: dict[str, OptionText] = Field(default_factory=dict)
+    note: str = ""
+
+
+def metric_variant(path: Path) -> MetricVariant:
+    """Read a metric variant from a YAML file; raises `UserError` for wrong content."""
+    return validated(MetricVariant, read_yaml(path), str(path))
+
+
+def dataset_variant(path: Path) -> DatasetVariant:
+    """Read a data-set variant from a YAML file; raises `UserError` for wrong content."""
+    return validated(DatasetVariant, read_yaml(path), str(path))

@@ -13,8 +13,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from metaeval.errors import UserError
-from metaeval.files import declare
+from metaeval.core.errors import UserError
+from metaeval.core.files import declare
 
 _log = logging.getLogger("metaeval")
 

@@ -19,9 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metaeval.display_text import count
-from metaeval.errors import UserError, install_extra, shown
-from metaeval.files import MOST_BYTES, ending, read_bytes, read_most
+from metaeval.core.errors import UserError, count, install_extra, shown
+from metaeval.core.files import MOST_BYTES, ending, read_bytes, read_most
 
 DEPTH = 100
 """Deepest nesting of lists and objects. The deepest of the published files has 8."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, Literal
 
-from metaeval.errors import UserError, unknown
-from metaeval.files import job_memory, local_path
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.files import job_memory, local_path
 
 Kind = Literal["metric", "dataset", "protocol", "analysis"]
 _GROUPS: dict[Kind, str] = {

@@ -1,0 +1,1 @@
+"""The frame: settings, declarations, files, parsing, tables, the registry, errors."""
