@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import logging
 import os
-import sqlite3
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from metaeval.core.files import cache_folder
 from metaeval.core.parsing import parse_json
-from metaeval.core.store import Database, checksum, readable
+from metaeval.core.store import Store, checksum
 from metaeval.llm.messages import ChatRequest, Reply, read_reply
 
 _log = logging.getLogger("metaeval")
 _FIND = "SELECT reply, checksum, request FROM replies WHERE key = ?"
+_ANSWERED = "INSERT OR IGNORE INTO answered VALUES (?)"
 _INSERT = f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * 13)})"
 
 
@@ -52,7 +52,7 @@ class Received:
         return (*sent, *texts, *counts, time, reply_checksum(self.key, raw))
 
 
-class ReplyStore(Database):
+class ReplyStore(Store):
     """The store of raw replies on disk; each is committed when it arrives, so that a kill loses only those in flight.
 
     Runs at the same time may share the file. A reply that does not match the checksum that was written with it, or
@@ -70,6 +70,10 @@ class ReplyStore(Database):
         "time TEXT NOT NULL, checksum INTEGER)",
         "CREATE TABLE IF NOT EXISTS answered (settings TEXT PRIMARY KEY) WITHOUT ROWID",
     )
+    copies: ClassVar[dict[str, str]] = {
+        "SELECT * FROM replies": _INSERT,
+        "SELECT settings FROM answered": _ANSWERED,
+    }
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -85,7 +89,7 @@ class ReplyStore(Database):
         only_usable: None also for a reply that does not answer its request (`Reply.usable`): it is kept until another
         one comes, to be read, and is never served.
         """
-        with self._sentences():
+        with self.sentences():
             row = self._connection.execute(_FIND, (key,)).fetchone()
         if row is None:
             return None
@@ -114,7 +118,7 @@ class ReplyStore(Database):
         A reply that `find` returns stays, and is what every later run reads.
         """
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._transaction() as connection:
+        with self.writing() as connection:
             for each in received:
                 if not self.has(each.key):
                     connection.execute("DELETE FROM replies WHERE key = ?", (each.key,))
@@ -126,20 +130,13 @@ class ReplyStore(Database):
 
     def knows(self, settings: str) -> bool:
         """Return whether a request with these settings (`ChatRequest.settings`) ever got a reply."""
-        with self._sentences():
-            row = self._connection.execute("SELECT 1 FROM answered WHERE settings = ?", (settings,)).fetchone()
-        return row is not None
+        with self.sentences():
+            return self.ask("SELECT 1 FROM answered WHERE settings = ?", settings) is not None
 
     def learn(self, settings: str) -> None:
         """Record that a request with these settings got a reply."""
-        with self._transaction() as connection:
-            connection.execute("INSERT OR IGNORE INTO answered VALUES (?)", (_plain(settings),))
-
-    def _take(self, other: sqlite3.Connection) -> None:
-        with self._transaction() as connection:
-            connection.executemany(_INSERT, readable(other, "SELECT * FROM replies", "rowid"))
-            settings = readable(other, "SELECT settings FROM answered", "settings")
-            connection.executemany("INSERT OR IGNORE INTO answered VALUES (?)", settings)
+        with self.writing() as connection:
+            connection.execute(_ANSWERED, (_plain(settings),))
 
 
 def _plain(text: str) -> str:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 from metaeval.core.files import canonical_json, sha256_json
-from metaeval.core.store import Database, checksum, readable
+from metaeval.core.store import Store, checksum
 from metaeval.scoring.contract import PairScore, Status
 
 _log = logging.getLogger("metaeval")
 _ANSWER = "score, status, tokens, cut"
-_STATUSES = frozenset(map(str, Status))
+_IDENTITY = "INSERT OR IGNORE INTO metrics (key, identity) VALUES (?, ?)"
+_SCORE = "INTO scores VALUES ((SELECT id FROM metrics WHERE key = ?), ?, ?, ?, ?, ?, ?)"
 _NUMBERS = struct.Struct("<dqq")
 
 
@@ -29,21 +28,18 @@ def pair_key(source: str, statement: str) -> bytes:
 def row_checksum(metric: str, pair: Any, score: Any, status: Any, tokens: Any, cut: Any) -> int | None:
     """Return the checksum of a stored row; None for a row that no metric can have returned.
 
-    Such a row has an unknown status, or one that does not agree with its score. metric: hash of the identity.
+    Such a row has a value of another type, or a status that does not agree with its score. metric: the identity's hash.
     """
-    has_score = isinstance(score, float) and isfinite(score)
-    if status not in _STATUSES or has_score != (status == Status.OK) or not (has_score or score is None):
+    if (score is None) == (status == Status.OK):
         return None
     try:
         numbers = _NUMBERS.pack(score or 0.0, tokens, cut)
-    except struct.error:
+        return checksum(b"\0".join((metric.encode(), status.encode(), pair + numbers)))
+    except (AttributeError, TypeError, struct.error):
         return None
-    if not isinstance(pair, bytes):
-        return None
-    return checksum(b"\0".join((metric.encode(), status.encode(), pair + numbers)))
 
 
-class ScoreStore(Database):
+class ScoreStore(Store):
     """The store of scores on disk. Every `put` is one transaction: its rows are stored all or not at all.
 
     Several runs may share the file. A metric's scores are found only under the identity that they were computed with,
@@ -60,6 +56,10 @@ class ScoreStore(Database):
         "score REAL, status TEXT NOT NULL, tokens INTEGER NOT NULL, cut INTEGER NOT NULL, checksum INTEGER, "
         "PRIMARY KEY (metric, pair)) WITHOUT ROWID",
     )
+    copies: ClassVar[dict[str, str]] = {
+        "SELECT key, identity FROM metrics": _IDENTITY,
+        f"SELECT key, pair, {_ANSWER}, checksum FROM scores JOIN metrics ON id = metric": f"INSERT OR IGNORE {_SCORE}",
+    }
 
     _version: int | None = None  # of the file's content, by SQLite's count
 
@@ -71,7 +71,8 @@ class ScoreStore(Database):
         key = sha256_json(dict(identity))
         if self._version is None:
             self.changed()
-        with self._transaction("DEFERRED") as connection:
+        with self.sentences(), self._connection as connection:
+            connection.execute("BEGIN")
             connection.execute("CREATE TEMP TABLE IF NOT EXISTS wanted (pair BLOB PRIMARY KEY) WITHOUT ROWID")
             connection.execute("DELETE FROM wanted")
             connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ((pair,) for pair in pairs))
@@ -97,32 +98,17 @@ class ScoreStore(Database):
     def put(self, identity: Mapping[str, Any], answers: Iterable[tuple[bytes, PairScore]]) -> None:
         """Store results by pair key, all or none, but not FAILED ones: the next run tries those pairs again."""
         key = sha256_json(dict(identity))
-        with self._transaction() as connection:
-            metric = _metric(connection, key, canonical_json(dict(identity)))
+        with self.writing() as connection:
+            connection.execute(_IDENTITY, (key, canonical_json(dict(identity))))
             rows = []
             for pair, (score, status, tokens, cut) in answers:
                 if status is not Status.FAILED:
                     row = pair, None if score is None else float(score), str(status), tokens, cut
-                    rows.append((metric, *row, row_checksum(key, *row)))
-            connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+                    rows.append((key, *row, row_checksum(key, *row)))
+            connection.executemany(f"INSERT OR REPLACE {_SCORE}", rows)
 
     def changed(self) -> bool:
         """Return whether another run has written to the file since the last call; at first, since the first `find`."""
-        with self._sentences():
-            before, self._version = self._version, int(self._ask("PRAGMA data_version"))
+        with self.sentences():
+            before, self._version = self._version, self.ask("PRAGMA data_version")
         return before != self._version
-
-    def _take(self, other: sqlite3.Connection) -> None:
-        with self._transaction() as connection:
-            for number, key, identity in readable(other, "SELECT id, key, identity FROM metrics", "id"):
-                metric = _metric(connection, key, identity)
-                rows = readable(other, f"SELECT pair, {_ANSWER}, checksum FROM scores WHERE metric = {number}", "pair")
-                connection.executemany(
-                    "INSERT OR IGNORE INTO scores VALUES (?, ?, ?, ?, ?, ?, ?)", ((metric, *row) for row in rows)
-                )
-
-
-def _metric(connection: sqlite3.Connection, key: str, identity: str) -> int:
-    """Return the number of an identity in this file; a new identity is added. key: its hash. identity: as JSON."""
-    connection.execute("INSERT OR IGNORE INTO metrics (key, identity) VALUES (?, ?)", (key, identity))
-    return int(connection.execute("SELECT id FROM metrics WHERE key = ?", (key,)).fetchone()[0])

@@ -5,8 +5,6 @@ from contextlib import closing
 
 import pytest
 
-from metaeval.core import store as store_frame
-
 RUN = ("run", "-m", "overlap", "-p", "classification")
 
 
@@ -57,16 +55,6 @@ def test_a_file_whose_structure_is_broken_is_said(ran, refused, small, tmp_path)
     said = refused(*RUN, *small)
     assert said.startswith("Score store results/scores.sqlite: database disk image is malformed. The file is damaged")
     assert "or give another file with --store FILE" in said
-
-
-def test_a_store_on_a_network_file_system_works_and_says_how(ran, small, tmp_path, monkeypatch, caplog):
-    table = tmp_path / "mounts"
-    table.write_text(f"server:/home {tmp_path}/results nfs4 rw 0 0\n")
-    monkeypatch.setattr(store_frame, "MOUNTS", table)
-    ran(*RUN, *small)
-    assert "Score store results/scores.sqlite is on a network file system (nfs4): it is kept without" in caplog.text
-    with closing(sqlite3.connect(tmp_path / "results/scores.sqlite")) as plain:
-        assert plain.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_rehash_hashes_the_weights_anew(ran, small, tmp_path):
