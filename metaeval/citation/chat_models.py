@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,7 +28,7 @@ from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.llm.batch_files import BatchSession, open_session, write_batch
 from metaeval.llm.budget import Estimate, estimate
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, PASSING, Cause, EndpointError, ModelOptions
-from metaeval.llm.messages import Answer, Ask, ChatRequest, Failure, Reply, is_malformed, read_reply
+from metaeval.llm.messages import Answer, ChatRequest, Failure, Reply, is_malformed, read_reply
 from metaeval.llm.reply_store import ReplyStore, replies_path
 
 if TYPE_CHECKING:
@@ -36,32 +37,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _HINT = "name a file that --record wrote"
-
-
-def recording(ask: Ask, path: Path) -> Ask:
-    """Return a function that asks as `ask` does, and records each distinct request and its outcome in a file.
-
-    The outcome is the reply or the failure, the latest one if a request is repeated. Each call rewrites the file with
-    all requests so far, in the order in which they were first asked; the first call replaces an existing file.
-    """
-    lines: dict[bytes, str] = {}
-
-    def asked(requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        answers = ask(requests)
-        for request, answer in zip(requests, answers, strict=True):
-            came: dict[str, Any] = (
-                {"failure": {"cause": str(answer.cause), "detail": answer.detail}}
-                if isinstance(answer, Failure)
-                else {"reply": parse_json(answer.raw, lone_surrogates=True)}
-            )
-            kept = {"request": request.body, "sample": request.sample, **came}
-            if request.attempt:
-                kept["attempt"] = request.attempt
-            lines[_key(request)] = canonical_json(kept)
-        write_text(path, "".join(f"{line}\n" for line in lines.values()))
-        return answers
-
-    return asked
 
 
 class Replay:
@@ -78,7 +53,7 @@ class Replay:
         """Return the requests, without the optional schema where a request was recorded only without it."""
         kept = self._kept
         return [
-            each.plain if each.loose and _key(each) not in kept and _key(each.plain) in kept else each
+            each.plain if each.loose and each.key("") not in kept and each.plain.key("") in kept else each
             for each in requests
         ]
 
@@ -86,38 +61,30 @@ class Replay:
         """Return the line "replies from PATH"."""
         return f"replies from {self._path}"
 
-    def __call__(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+    def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         """Return the recorded reply or failure of each request, in order."""
-        missing = sum(_key(request) not in self._kept for request in requests)
+        missing = sum(request.key("") not in self._kept for request in requests)
         if missing:
             raise UserError(
                 f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: its replies were recorded "
                 "with another model, prompt, option or input. Give the same ones as then, or leave --replay out to "
                 "ask the model again."
             )
-        return [self._kept[_key(request)] for request in requests]
+        return [self._kept[request.key("")] for request in requests]
 
 
 def replayed_model(path: Path) -> str:
     """Return the name of the model in the first request of a file of replies; raises `UserError` for an empty file."""
-    first = next(read_rows(path, _HINT, lone_surrogates=True), None)
-    if first is None:
-        raise UserError(
-            f"{path} holds no recorded replies that would tell the model: name the model with --model, "
-            "or record the file again."
-        )
-    return first.row("request").text("model")
-
-
-def _key(request: ChatRequest) -> bytes:
-    return request.key("")
+    for row in read_rows(path, _HINT, lone_surrogates=True):
+        return row.row("request").text("model")
+    raise UserError(f"{path} holds no recorded replies: name the model with --model, or record the file again.")
 
 
 def _recorded(row: DataRow) -> tuple[bytes, Answer]:
     """Return the key of a recorded request, and its reply or failure."""
     attempt = row.number("attempt") if "attempt" in row.fields else 0
     try:
-        key = _key(ChatRequest(row.row("request").fields, row.number("sample"), attempt))
+        key = ChatRequest(row.row("request").fields, row.number("sample"), attempt).key("")
     except ValueError as error:  # a number that is not finite
         raise row.error("request", "an object that JSON can hold") from error
     if "failure" in row.fields:
@@ -215,12 +182,13 @@ class Chat:
     request that was sent twice (`ask_again`), the outcome that was not used.
     """
 
-    def __init__(self, source: Replay | _Asker, ask: Ask, ask_again: Literal["unparsed"] | None) -> None:
-        self._source, self._ask, self._ask_again = source, ask, ask_again
+    def __init__(self, source: Replay | _Asker, options: ChatOptions, record: Path | None = None) -> None:
+        self._source, self._ask_again, self._record = source, options.ask_again, record
         self.heard: list[Answer] = []
         self.superseded: list[Answer] = []
         self._read = 0
         self._form: ReplyForm | None = None
+        self._recorded: dict[bytes, str] = {}
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         """Return the reply or failure of each request, in order.
@@ -241,6 +209,25 @@ class Chat:
                 answers[place] = answer if taken else answers[place]
                 self._read += taken
         self.heard.extend(answers)
+        return answers
+
+    def _ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        """Return the source's answers, and rewrite the file of records with each distinct request and latest outcome.
+
+        Requests are in the order in which they were first asked; the first call replaces an existing file.
+        """
+        answers = self._source.ask(requests)
+        for request, answer in zip(requests, answers, strict=True) if self._record else ():
+            kept: dict[str, Any] = {"request": request.body, "sample": request.sample}
+            if isinstance(answer, Failure):
+                kept["failure"] = {"cause": str(answer.cause), "detail": answer.detail}
+            else:
+                kept["reply"] = parse_json(answer.raw, lone_surrogates=True)
+            if request.attempt:
+                kept["attempt"] = request.attempt
+            self._recorded[request.key("")] = canonical_json(kept)
+        if self._record:
+            write_text(self._record, "".join(f"{line}\n" for line in self._recorded.values()))
         return answers
 
     def note(self) -> str:
@@ -281,14 +268,13 @@ def open_chat(
     """
     _ = options.prices  # validates the prices before anything is read or asked
     if replay is not None:
-        kept = Replay(replay)
-        chat = Chat(kept, kept, options.ask_again)
+        chat = Chat(Replay(replay), options)
         yield chat
         _log.info("%s: %s", options.model, chat.note())
         return
     with ReplyStore(replies_path(options.replies)) as store:
         asker = _Asker(options, store, progress, requests)
-        chat = Chat(asker, recording(asker.ask, record) if record else asker.ask, options.ask_again)
+        chat = Chat(asker, options, record)
         try:
             yield chat
             _log.info("%s: %s", options.model, chat.note())
@@ -358,25 +344,24 @@ class _Asker:
         self._form: ReplyForm | None = None
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        kept = [self._store.find(request.key(self._options.server_name)) for request in requests]
-        replies = [reply for reply in kept if reply is not None]
+        keys = [request.key(self._options.server_name) for request in requests]
+        replies = [reply for reply in map(self._store.find, keys) if reply is not None]
         if len(replies) == len(requests):
             self._kept += len(replies)
             return replies
         if self._requests is not None:
             if self._options.batch is not None:  # its replies are stored first
                 self._open().ask(requests)
-            keys = {request.key(self._options.server_name): request for request in requests}
-            if left := {key.hex(): request.content for key, request in keys.items() if not self._store.has(key)}:
+            contents = {key: request.content for key, request in zip(keys, requests, strict=True)}
+            if left := {key.hex(): content for key, content in contents.items() if not self._store.has(key)}:
                 raise RequestsWritten(write_batch(self._requests, left))
-        session = self._open()
-        progress = self._progress
+        session, progress = self._open(), self._progress
         if progress is None:
             return session.ask(requests)
         self._rounds += 1
         name = f"asking {self._options.model}" + (f", round {self._rounds}" if self._rounds > 1 else "")
         progress(name, 0, len(requests))
-        return session.ask(requests, lambda done, total: progress(name, done, total))
+        return session.ask(requests, partial(progress, name))
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
         """Return the requests; all without their optional schemas if stored replies came so, or the server refuses.
