@@ -173,8 +173,8 @@ def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_ci
     renamed = {**files[1], "r2": [replace(files[1]["r2"][0], id="7"), files[1]["r2"][1]]}
     recited = {**files[1], "r2": [replace(files[1]["r2"][0], citations=(2,)), files[1]["r2"][1]]}
     for people, says in (
-        (renamed, "'r2' .*'1' here, .* only 7, 2"),
-        (recited, "'1' of sample 'r2' cites 1, 2 here and 2 "),
+        (renamed, "'1' of sample 'r2' .* only 7, 2"),
+        (recited, r"'1' of sample 'r2' cites .1, 2. here, .* it cites .2."),
         ({}, "no sample 'r1'"),
         ({**files[1], "r1": files[1]["r1"][:2]}, "'r1' has 3 statements here and 2 "),
     ):
@@ -288,8 +288,8 @@ def test_human_judgements(tmp_path):
         ({"ratings": [1, 1]}, "field 'ratings' is .*three values"),
         ({"ratings": [1, 1, 1.25]}, "field 'ratings' is .*numbers from 0 to 1, or null"),
         ({"ratings": [1, 1, True]}, "field 'ratings' is .*numbers from 0 to 1"),
-        ({"types": [2, 2, 5]}, "field 'types' is .*these names, or null"),
-        ({"types": [2, 2, [2]]}, "field 'types' is .*these names, or null"),
+        ({"types": [2, 2, 5]}, "field 'types' is 5; allowed: null"),
+        ({"types": [2, 2, [2]]}, r"field 'types' is \[2\]; allowed: null"),
         ({"citations": None}, "field 'citations'"),
         ({"edits": "none"}, "field 'edits'"),
     ],

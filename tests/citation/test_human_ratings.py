@@ -234,9 +234,9 @@ def test_ones_own_format(tmp_path):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"start": 3, "end": 3}, r"from 3 to 3; allowed: .* here from 0 to 19"),
-        ({"start": 0, "end": 20}, "from 0 to 20"),
-        ({"start": -1, "end": 5}, "from -1 to 5"),
+        ({"start": 3, "end": 3}, r"'start' is 3; allowed: with end 3, .* from 0 to 19"),
+        ({"start": 0, "end": 20}, "allowed: with end 20"),
+        ({"start": -1, "end": 5}, "'start' is -1"),
         ({"ratings": []}, "field 'ratings' is \\[\\]; allowed: a list of numbers from 0 to 1"),
         ({"ratings": [2]}, "allowed: a list of numbers from 0 to 1"),
         ({"ratings": [True]}, "allowed: a list of numbers from 0 to 1"),
@@ -258,13 +258,13 @@ BENCH = {"sample_idx": 1, "prediction_sentences_and_citations": []}
 @pytest.mark.parametrize(
     ("files", "options", "says"),
     [
-        ([[OVER]], {}, "from 14 to 19; allowed: .* from 15 to 19"),
-        ([[STATED, STATED]], {}, "two answers have the id 'a1'"),
+        ([[OVER]], {}, "'start' is 14; allowed: .* from 15 to 19"),
+        ([[STATED, STATED]], {}, 'two answers have the id "a1"'),
         ([[OWN]], {}, "field 'statements' is missing"),
         ([[STATED], [expertqa()]], {}, "expertqa and jsonl"),
         ([[STATED]], {"form": "expertqq"}, "Did you mean 'expertqa'"),
         ([[STATED]], {"human": Path("h.json")}, "--human is for CiteBench's statements"),
-        ([[BENCH]], {}, "statements and its human judgements in two files"),
+        ([[BENCH]], {}, "human judgements in another file"),
         ([[{"q": 1}]], {}, "no known format of rated answers has the fields q"),
         ([[]], {}, "holds no answers"),
         ([], {}, "No file of rated answers"),
@@ -299,11 +299,14 @@ def test_scores_made_elsewhere(tmp_path):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"answer": "b", "value": 1}, "line 1: no rated answer has the id 'b'"),
+        ({"answer": "b", "value": 1}, "line 1: field 'answer' is \"b\"; allowed: the id of"),
         ({"answer": "a1"}, "field 'value' is missing"),
         ({"answer": "a1", "value": "1"}, "field 'value' is \"1\"; allowed: a finite number"),
         ({"answer": "a1", "value": True}, "allowed: a finite number"),
-        ({"answer": "a1", "start": 5, "end": 40, "value": 1}, "offsets from 0 to 19, the length of answer 'a1'"),
+        (
+            {"answer": "a1", "start": 5, "end": 40, "value": 1},
+            "'start' is 5; allowed: with end 40, offsets from 0 to 19",
+        ),
         ({"answer": "a1", "start": 5, "value": 1}, "field 'end' is missing"),
         ({"answer": "a1", "vlaue": 1}, "Did you mean 'value'"),
     ],

@@ -20,7 +20,6 @@ from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, known, rating_of
 from metaeval.citation.human.rating_files import match_judgements
 from metaeval.citation.measures import group_codes, interval_of, means, replicates
-from metaeval.core.errors import UserError
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of, ratio
 from metaeval.stats.correlations import pearson, rank_correlations
@@ -161,15 +160,10 @@ def agreement_of(
 
 def judgements_of(rated: Rated, people: People) -> People:
     """Return the judgements of each response's statements, by response; `UserError` for a response without any."""
-    judgements = {}
-    for response, split in zip(rated.responses, rated.splits, strict=True):
-        if response.id not in people:
-            raise UserError(
-                f"The human judgements have no sample {response.id!r}, which is the id of a response: give the "
-                "judgements of these responses."
-            )
-        judgements[response.id] = match_judgements(response.id, split.statements, people[response.id])
-    return judgements
+    return {
+        response.id: match_judgements(response.id, split.statements, people)
+        for response, split in zip(rated.responses, rated.splits, strict=True)
+    }
 
 
 Contexts = tuple[str | None, Sequence[int | None], bool]

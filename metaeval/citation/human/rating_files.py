@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ from metaeval.citation.readers.answer_files import form_of, named_files
 from metaeval.citation.readers.answers_jsonl import read_own
 from metaeval.citation.readers.citebench import read_bench, with_offsets
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged
-from metaeval.core.errors import UserError, unknown
+from metaeval.core.errors import UserError, shown, unknown
 from metaeval.core.parsing import read_object
 from metaeval.corpus.data_rows import DataRow, read_rows, strip_marks
 
@@ -62,31 +63,20 @@ def read_human_set(files: Sequence[Path], form: str = "auto", human: Path | None
     if form not in (*FORMS, "auto"):
         raise unknown("format of rated answers", form, (*FORMS, "auto"))
     named = named_files(files, "rated answers")
-    rows = {path: list(read_rows(path, _HINT)) for path in files}
-    forms = {form}
+    rows = {name: [*read_rows(path, _HINT)] for name, path in named.items()}
     if form == "auto":
-        for path, file_rows in rows.items():
-            if not file_rows:
-                raise UserError(f"{path} holds no answers: give a file with at least one.")
-        forms = {form_of(file_rows[0], _TELLING, "rated answers") for file_rows in rows.values()}
-    if len(forms) > 1:
-        raise UserError(
-            f"The files of rated answers have the formats {' and '.join(sorted(forms))}: give files of one format."
-        )
-    (format_name,) = forms
-    if (format_name == "citebench") != (human is not None):
-        raise UserError(
-            "CiteBench has its statements and its human judgements in two files: give the .citeeval "
-            "file, and the file of judgements with --human FILE."
-            if human is None
-            else f"--human is for CiteBench's statements only, and files of {format_name} hold their own "
-            "ratings: leave --human out."
-        )
-    if human is not None:
-        return _citebench(named, read_human(human))
-    if format_name == "expertqa":
-        return _expertqa([row for file_rows in rows.values() for row in file_rows])
-    return _own({name: rows[path] for name, path in named.items()})
+        if empty := next((path for name, path in named.items() if not rows[name]), None):
+            raise UserError(f"{empty} holds no answers: give a file with at least one.")
+        form, *others = {form_of(file_rows[0], _TELLING, "rated answers") for file_rows in rows.values()}
+        if others:
+            raise UserError(f"The files have the formats {' and '.join(sorted([form, *others]))}: give files of one.")
+    if form == "citebench" and human is None:
+        raise UserError("CiteBench has its human judgements in another file: give it with --human FILE.")
+    if human is None:
+        return _expertqa([*chain(*rows.values())]) if form == "expertqa" else _own(named, rows)
+    if form != "citebench":
+        raise UserError(f"--human is for CiteBench's statements, and {form} holds its own ratings: leave --human out.")
+    return _citebench(named, read_human(human))
 
 
 def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
@@ -113,41 +103,31 @@ def _expertqa(rows: Sequence[DataRow]) -> HumanSet:
 
 def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanStatement]]) -> HumanSet:
     """Return CiteBench's responses that have judgements (`people`); their text is that of the published statements."""
-    answers: dict[str, HumanAnswer] = {}
+    answers: list[HumanAnswer] = []
     judged: dict[str, Sequence[HumanStatement]] = {}
     splits: dict[str, Split] = {}
-    dropped: Counter[str] = Counter()
-    for name, path in files.items():
-        for answer, split in read_statements(path):
-            if answer.id in answers:
-                raise UserError(
-                    f"Two files have a response with the id {answer.id!r}, and human judgements refer to "
-                    "responses by their ids: give each response its own id."
-                )
-            if answer.id not in people:
-                dropped["responses without judgements"] += 1
-                continue
-            judgements = judged[answer.id] = match_judgements(
-                answer.id, split.statements, people[answer.id], f"in {path}"
-            )
-            answer, split = with_offsets(answer, split)
-            rated = tuple(
-                RatedStatement(statement.start, statement.end, statement.text, judgement.ratings)
-                for statement, judgement in zip(split.statements, judgements, strict=True)
-            )
-            answers[answer.id] = HumanAnswer(replace(answer, system=answer.system or name), rated)
-            splits[answer.id] = split
-    return HumanSet(tuple(answers.values()), dropped, judged, splits)
+    responses = [(name, path, *pair) for name, path in files.items() for pair in read_statements(path)]
+    check_ids((answer.id for *_, answer, _ in responses), "responses", "the files")
+    for name, path, answer, split in responses:
+        if answer.id not in people:
+            continue
+        judged[answer.id] = match_judgements(answer.id, split.statements, people, f"in {path}")
+        answer, splits[answer.id] = with_offsets(answer, split)
+        rated = tuple(
+            RatedStatement(statement.start, statement.end, statement.text, judgement.ratings)
+            for statement, judgement in zip(splits[answer.id].statements, judged[answer.id], strict=True)
+        )
+        answers.append(HumanAnswer(replace(answer, system=answer.system or name), rated))
+    dropped = Counter({"responses without judgements": len(responses) - len(answers)})
+    return HumanSet(tuple(answers), +dropped, judged, splits)
 
 
-def _own(files: Mapping[str, Sequence[DataRow]]) -> HumanSet:
+def _own(files: Mapping[str, Path], rows: Mapping[str, Sequence[DataRow]]) -> HumanSet:
     answers: list[HumanAnswer] = []
-    for name, rows in files.items():
-        seen: set[str] = set()
-        for answer, row in zip(read_own(rows), rows, strict=True):
-            if answer.id in seen:
-                raise UserError(f"{row.where}: two answers have the id {answer.id!r}; give each answer its own id.")
-            seen.add(answer.id)
+    for name, path in files.items():
+        read = [*read_own(rows[name])]
+        check_ids((answer.id for answer in read), "answers", path)
+        for answer, row in zip(read, rows[name], strict=True):
             full_id = writable(answer.id if len(files) == 1 else f"{name}/{answer.id}")
             group, system = writable(answer.group), writable(answer.system or name)
             named = replace(answer, id=full_id, group=group, system=system)
@@ -161,10 +141,7 @@ def _statements(row: DataRow, answer: Answer) -> list[RatedStatement]:
         start, end = entry.number("start"), entry.number("end")
         least = statements[-1].end if statements else 0
         if not least <= start < end <= len(answer.text):
-            raise UserError(
-                f"{entry.where}: the statement goes from {start} to {end}; allowed: offsets in the order of the text, "
-                f"here from {least} to {len(answer.text)}."
-            )
+            raise entry.error("start", f"with end {end}, offsets in order, here from {least} to {len(answer.text)}")
         values = entry.fields.get("ratings")
         if not isinstance(values, list) or not values or not all(value is None or _is_share(value) for value in values):
             raise entry.error("ratings", "a list of numbers from 0 to 1, or null, one for each annotator")
@@ -194,22 +171,17 @@ def read_score_file(path: Path, answers: Mapping[str, Answer]) -> DataFrame:
     wholes: set[tuple[str, str]] = set()
     for row in _of_statements(read_rows(path, "name a file of scores, one JSON object per line")):
         row.only(("answer", "start", "end", "value", "measure"))
-        answer_id, value = row.identifier("answer"), _value(row)
+        answer_id, value = row.identifier("answer"), row.value("value")
+        if isinstance(value, bool | str | list | dict) or (value is not None and not isfinite(value)):
+            raise row.error("value", "a finite number, or null where it is missing")
         if answer_id not in answers:
-            example = next(iter(answers), "none")
-            raise UserError(
-                f"{row.where}: no rated answer has the id {answer_id!r}: use the ids of the rated answers, such as "
-                f"{example!r}."
-            )
+            raise row.error("answer", f"the id of a rated answer, such as {shown(next(iter(answers), 'none'))}")
         measure = row.optional_text("measure") or path.name.split(".")[0]
         start = end = None
         if "start" in row.fields or "end" in row.fields:
             start, end = row.number("start"), row.number("end")
             if not 0 <= start < end <= len(answers[answer_id].text):
-                raise UserError(
-                    f"{row.where}: the sentence goes from {start} to {end}; allowed: offsets from 0 to "
-                    f"{len(answers[answer_id].text)}, the length of answer {answer_id!r}."
-                )
+                raise row.error("start", f"with end {end}, offsets from 0 to {len(answers[answer_id].text)}")
         elif (measure, answer_id) in wholes:
             raise UserError(f"{row.where}: the answer {answer_id!r} has two scores; keep one of them.")
         else:
@@ -242,18 +214,7 @@ def _of_statements(rows: Iterable[DataRow]) -> Iterator[DataRow]:
                 yield DataRow(row.where, {**place, "value": value, "measure": name})
 
 
-def _value(row: DataRow) -> float | None:
-    if "value" not in row.fields:
-        row.number("value")  # raises the error for a missing field
-    value = row.fields["value"]
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise row.error("value", "a finite number, or null where it is missing")
-    return float(value)
-
-
-_CONTEXT_NUMBERS: Mapping[Any, int] = {
+_CONTEXT_NUMBERS: Mapping[Any, int | None] = {None: None} | {
     key: number for number, name in CONTEXTS.items() for key in (number, str(number), name, name.capitalize())
 }
 
@@ -290,60 +251,48 @@ def read_human(path: Path) -> dict[str, list[HumanStatement]]:
 
 
 def match_judgements(
-    sample: str, statements: Sequence[ResponseStatement], people: Sequence[HumanStatement], where: str = "here"
+    sample: str,
+    statements: Sequence[ResponseStatement],
+    people: Mapping[str, Sequence[HumanStatement]],
+    where: str = "here",
 ) -> list[HumanStatement]:
     """Return the annotators' judgements (`people`) of a response's statements, matched by id, in `statements`' order.
 
     Statements that we split have no ids; their numbers, from 1, are used instead. where: for errors, the place of the
-    statements. Raises `UserError` where annotators judged other statements, or the same with other citations.
+    statements. Raises `UserError` for a sample without judgements, and where annotators judged other statements, or the
+    same with other citations.
     """
-    if len(statements) != len(people):
-        raise UserError(
-            f"Sample {sample!r} has {len(statements)} statements {where} and {len(people)} in the judgements: give the "
-            "file of statements that people judged, or split the responses in the same way."
-        )
-    by_id = {judgement.id: judgement for judgement in people}
-    ordered = []
+    if sample not in people:
+        raise UserError(f"The human judgements have no sample {sample!r}: give the judgements of these responses.")
+    if len(statements) != len(people[sample]):
+        held = f"Sample {sample!r} has {len(statements)} statements {where} and {len(people[sample])} in the judgements"
+        raise UserError(f"{held}: give the statements that people judged, or split the responses in the same way.")
+    by_id = {judgement.id: judgement for judgement in people[sample]}
+    judged, ordered = {name: {*each.citations} for name, each in by_id.items()}, []
     for statement in statements:
         name = statement.id or str(statement.number)
-        judgement = by_id.get(name)
-        if judgement is None:
-            raise UserError(
-                f"Sample {sample!r} has a statement {name!r} {where}, and the judgements have only "
-                f"{', '.join(by_id)}: give the file of statements that people judged."
-            )
-        if set(judgement.citations) != set(statement.citations):
-            raise UserError(
-                f"Statement {name!r} of sample {sample!r} cites {_cited(statement.citations)} {where} and "
-                f"{_cited(judgement.citations)} in the judgements: give the file of statements that people judged."
-            )
-        ordered.append(judgement)
+        if judged.get(name) != {*statement.citations}:
+            held = f"Statement {name!r} of sample {sample!r} cites {[*statement.citations]} {where}"
+            known = f"it cites {sorted(judged[name])}" if name in judged else f"there are only {', '.join(judged)}"
+            raise UserError(f"{held}, and in the judgements {known}: give the statements that people judged.")
+        ordered.append(by_id[name])
     return ordered
 
 
-def _cited(citations: Sequence[int]) -> str:
-    return ", ".join(map(str, sorted(set(citations)))) or "nothing"
-
-
 def _human(name: str, row: DataRow) -> HumanStatement:
-    citations = row.numbers("citations")
-    contexts, ratings = _three(row, "types"), _three(row, "ratings")
-    for context in contexts:
-        if context is not None and (isinstance(context, bool | list | dict) or context not in _CONTEXT_NUMBERS):
-            raise row.error("types", "three of 1 (query), 2 (retrieval), 3 (response), 4 (model), these names, or null")
-    if not all(rating is None or _is_share(rating) for rating in ratings):
+    def three(field: str) -> list[Any]:
+        values = row.fields.get(field)
+        if not isinstance(values, list) or len(values) != rated_statements.ANNOTATORS:
+            raise row.error(field, "a list of three values, one for each annotator")
+        return values
+
+    contexts = [DataRow(row.where, {"types": each}).choice("types", _CONTEXT_NUMBERS) for each in three("types")]
+    if not all(rating is None or _is_share(rating) for rating in three("ratings")):
         raise row.error("ratings", "numbers from 0 to 1, or null")
     return HumanStatement(
         name,
-        tuple(citations),
-        tuple(None if context is None else _CONTEXT_NUMBERS[context] for context in contexts),
-        tuple(None if rating is None else float(rating) for rating in ratings),
-        tuple(_three(row, "edits") if row.fields.get("edits") is not None else ()),
+        tuple(row.numbers("citations")),
+        tuple(contexts),
+        tuple(None if rating is None else float(rating) for rating in three("ratings")),
+        tuple(three("edits") if row.fields.get("edits") is not None else ()),
     )
-
-
-def _three(row: DataRow, name: str) -> list[Any]:
-    values = row.fields.get(name)
-    if not isinstance(values, list) or len(values) != rated_statements.ANNOTATORS:
-        raise row.error(name, "a list of three values, one for each annotator")
-    return values
