@@ -295,8 +295,7 @@ def _labelled_items(answer: Answer) -> Iterator[Item]:
     group, system = group_of(answer), writable(answer.system)
     for row in support_statements(answer):
         statement_id = writable(f"{answer.id}/{row.claim.sentence}")
-        weights = row.labels.levels if row.labels else (None,) * len(row.cited)
-        for number, (cited, weight) in enumerate(zip(row.cited, weights, strict=True), start=1):
+        for number, (cited, weight) in enumerate(zip(row.cited, row.levels.levels, strict=True), start=1):
             passages = [] if cited.place is None else [answer.passages[cited.place]]
             source = writable(premise([passage for passage in passages if passage.text.strip()]))
             item_id, level = f"{statement_id}[{number}]", None if weight is None else int(2 * weight)

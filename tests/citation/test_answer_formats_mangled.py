@@ -13,7 +13,7 @@ from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.answer_files import FORMATS, form_of_answers
 from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.mark_insertion import EXACT, NOT_PLACED, PLACED
-from metaeval.citation.support.citation_judging import labels_of, support_lines, support_statements
+from metaeval.citation.support.citation_judging import support_lines, support_statements
 from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
@@ -116,7 +116,7 @@ def support_outcome(form, record):
     """Read a record; its levels are those of the marks in the text, and each mark of a statement has a line."""
     try:
         (answer,) = FORMATS[form].read_file([DataRow("line 1", record)], None)
-        judged = labels_of([support_statements(answer, RULES)])
+        judged = [support_statements(answer, RULES)]
     except UserError as error:
         text = str(error)
         assert text.startswith(("line 1", "answer ")), text

@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 from metaeval.citation.data_model import check_ids
 from metaeval.citation.measures import value_of
 from metaeval.citation.readers.support_level_files import read_fact, read_trec_judgements
-from metaeval.citation.support.citation_judging import labels_of, support_statements
+from metaeval.citation.support.citation_judging import support_statements
 from metaeval.citation.support.level_readings import fact_level
 from metaeval.citation.support.measure_definitions import fact_values, trec_values
 from metaeval.citation.support.measures import StatementLevels
@@ -47,8 +47,7 @@ def with_first_citations():
 def levels_in(reader, rows):
     """The statements with their levels of each row of a file, as the pipeline reads them."""
     answers = list(reader([DataRow(f"row {number}", row) for number, row in enumerate(rows)]))
-    judged = labels_of([support_statements(answer, RULES) for answer in answers])
-    return [[row.levels for row in of_answer] for of_answer in judged]
+    return [[row.levels for row in support_statements(answer, RULES)] for answer in answers]
 
 
 @pytest.mark.parametrize("case", golden("trec_support", "cases"))

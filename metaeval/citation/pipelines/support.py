@@ -16,10 +16,9 @@ from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedTable, Definition, Measure, Missing
 from metaeval.citation.pipelines.metric_verdicts import DEFAULT_BACKEND, Backend, Judges
 from metaeval.citation.support.citation_judging import (
-    JudgedStatement,
+    SupportStatement,
     judge_levels,
     keep_labelled_levels,
-    labels_of,
     support_lines,
     support_statements,
 )
@@ -97,8 +96,7 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     judges = Judges(options, progress, needed=False)
     least_of = _least_partial(options, judges)
     stated = [support_statements(answer, splitter) for answer in answers]
-    from_file = labels_of(stated)
-    labelled = any(row.labels is not None for of_answer in stated for row in of_answer)
+    labelled = any(row.from_file for of_answer in stated for row in of_answer)
     if not judges.cutoffs and not labelled:
         raise UserError(
             f"{shared.name_of_data(options.files)} holds no levels of support: name a metric that judges, as in --nli "
@@ -120,20 +118,20 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     # A mean over answers is divided by their number; another number of topics is a factor of it.
     topics = int(options.denominator) if options.denominator.isdecimal() else cited.n_groups
 
-    def add(judge: Backend | str, rows: Sequence[Sequence[JudgedStatement]], least: float | None = None) -> None:
+    def add(judge: Backend | str, rows: Sequence[Sequence[SupportStatement]], least: float | None = None) -> None:
         soft = isinstance(judge, Backend) and judge.soft
         signed = {} if least is None else {"partial": f"{least:g}"}
         measure = partial(_measured, rows, len(cited.absent), names, soft, cited.n_groups / topics)
         cited.add(judge, measure, support_lines(answers, rows), fields=signed)
 
     if labelled:
-        add(LABELS, from_file)
+        add(LABELS, stated)
     for backend in judges:
         least = least_of.get(backend.name)
         weigh = partial(_level, least, judges.metric(backend.name).card.direction)
         rows = judge_levels(answers, stated, backend.entails, weigh, None if options.stray == "forgiven" else 0.0)
         if options.matched:
-            rows = [list(map(keep_labelled_levels, *each)) for each in zip(rows, from_file, strict=True)]
+            rows = [list(map(keep_labelled_levels, *each)) for each in zip(rows, stated, strict=True)]
         add(backend, rows, least)
     levels = tuple((plain(name), f"from {least:g} on") for name, least in least_of.items() if least is not None)
     absent = f"{count(len(cited.absent), 'topic')} without an answer of a system: TREC counts 0" if cited.absent else ""
@@ -174,7 +172,7 @@ def _level(least: float | None, direction: int, verdict: Verdict) -> Level:
 
 
 def _measured(
-    rows: Sequence[Sequence[JudgedStatement]],
+    rows: Sequence[Sequence[SupportStatement]],
     absent: int,
     names: Sequence[str],
     soft: bool,

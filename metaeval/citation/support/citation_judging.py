@@ -23,11 +23,23 @@ NOT_JUDGED = "not judged"
 
 @dataclass(frozen=True, slots=True)
 class SupportStatement:
-    """A statement to judge, with its readable marks. labels: the levels that its file has (None: the file has none)."""
+    """A statement, its readable marks, and their levels: those of its file (`from_file`), of a judge, or none.
+
+    verdicts: on each citation alone; None: not asked, for the reason `missing`.
+    """
 
     claim: Claim
     cited: tuple[CitedMark, ...]
-    labels: StatementLevels | None = None
+    levels: StatementLevels
+    from_file: bool
+    verdicts: tuple[Verdict | None, ...]
+    missing: str = NOT_JUDGED
+
+    def filled(self, level: Level) -> StatementLevels:
+        """Return the levels with this one for each missing judgement; a mark that cites no passage misses none."""
+        both = zip(self.levels.levels, self.cited, strict=True)
+        levels = (level if known is None and mark.state != "fails" else known for known, mark in both)
+        return replace(self.levels, levels=tuple(levels))
 
 
 def support_statements(answer: Answer, splitter: SentenceSplitter = RULES) -> list[SupportStatement]:
@@ -37,12 +49,18 @@ def support_statements(answer: Answer, splitter: SentenceSplitter = RULES) -> li
     """
     if FIELD not in answer.reference:
         return [
-            SupportStatement(row.claim, tuple(mark for mark in row.cited if mark.state in ("judged", "fails")))
+            _unjudged(row.claim, tuple(mark for mark in row.cited if mark.state in ("judged", "fails")))
             for row in statements(answer, _READ, splitter)
             if row.number is not None
         ]
     rows = DataRow(f"answer {shown(answer.id)}", answer.reference).rows(FIELD)
     return [_stated(answer, row, number) for number, row in enumerate(rows, start=1)]
+
+
+def _unjudged(claim: Claim, cited: tuple[CitedMark, ...]) -> SupportStatement:
+    none = (None,) * len(cited)
+    levels = StatementLevels(none, tuple(mark.mark.number for mark in cited), text=claim.text)
+    return SupportStatement(claim, cited, levels, False, none)
 
 
 def _stated(answer: Answer, row: DataRow, number: int) -> SupportStatement:
@@ -54,36 +72,17 @@ def _stated(answer: Answer, row: DataRow, number: int) -> SupportStatement:
     if len(spans) != len(cited):  # marks that cannot be found stand for the whole statement
         spans = [Mark(0, end - start, place) for place in cited]
     marks = tuple(Mark(start + span.start, start + span.end, place) for span, place in zip(spans, cited, strict=True))
+    places = ((mark, *find_place(mark.number, len(answer.passages))) for mark in marks)
+    placed = tuple(CitedMark(*each, "fails" if each[1] is None else "judged") for each in places)
     text = row.optional_text("text") or answer.text[start:end]
-    scale = answer.reference.get(SCALE, "trec")
-    labels = None if row.fields.get("levels") is None else read_levels(row, scale)
-    placed = tuple(_placed(mark, answer) for mark in marks)
-    return SupportStatement(Claim(text, marks, number, start, end), placed, labels)
-
-
-def _placed(mark: Mark, answer: Answer) -> CitedMark:
-    place, problem = find_place(mark.number, len(answer.passages))
-    return CitedMark(mark, place, problem, "fails" if place is None else "judged")
+    stated = _unjudged(Claim(text, marks, number, start, end), placed)
+    if row.fields.get("levels") is None:
+        return stated
+    return replace(stated, levels=read_levels(row, answer.reference.get(SCALE, "trec")), from_file=True)
 
 
 Weigh = Callable[[Verdict], Level]
 """Returns the level of a verdict: from its decision by one or two thresholds, or its soft score."""
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedStatement:
-    """A statement, its levels, and the verdict on each citation alone (None: not asked, for the reason `missing`)."""
-
-    statement: SupportStatement
-    levels: StatementLevels
-    verdicts: tuple[Verdict | None, ...]
-    missing: str = NO_TEXT
-
-    def filled(self, level: Level) -> StatementLevels:
-        """Return the levels with this one for each missing judgement; a mark that cites no passage misses none."""
-        both = zip(self.levels.levels, self.statement.cited, strict=True)
-        levels = (level if known is None and mark.state != "fails" else known for known, mark in both)
-        return replace(self.levels, levels=tuple(levels))
 
 
 def judge_levels(
@@ -92,7 +91,7 @@ def judge_levels(
     entails: Entails,
     weigh: Weigh,
     stray: Level = None,
-) -> list[list[JudgedStatement]]:
+) -> list[list[SupportStatement]]:
     """Judge each citation alone, in one call of `entails`.
 
     stated: the statements of each answer; the result has the same shape. stray: the level of a mark that cites no
@@ -103,18 +102,18 @@ def judge_levels(
         for answer, of_answer in zip(answers, stated, strict=True)
     ]
     known = verdicts_on([pair for of_answer in alone for pairs in of_answer for pair in pairs], entails)
-    judged: list[list[JudgedStatement]] = []
+    judged: list[list[SupportStatement]] = []
     for of_answer, pairs_of in zip(stated, alone, strict=True):
         judged.append([])
         for row, pairs in zip(of_answer, pairs_of, strict=True):
             verdicts = tuple(None if each is None else known[each] for each in pairs)
-            weights = tuple(
+            levels = tuple(
                 stray if mark.place is None else None if verdict is None else weigh(verdict)
                 for mark, verdict in zip(row.cited, verdicts, strict=True)
             )
-            sources = tuple(_source(mark) for mark in row.cited)
-            levels = replace(row.labels or _unjudged(row), levels=weights, sources=sources)
-            judged[-1].append(JudgedStatement(row, levels, verdicts))
+            judged[-1].append(
+                replace(row, levels=replace(row.levels, levels=levels), verdicts=verdicts, missing=NO_TEXT)
+            )
     return judged
 
 
@@ -123,33 +122,15 @@ def _pair(answer: Answer, row: SupportStatement, mark: CitedMark) -> NliPair | N
     return (premise([passage]), row.claim.text) if passage and passage.text.strip() else None
 
 
-def _unjudged(row: SupportStatement) -> StatementLevels:
-    """Return the levels of a statement that nobody has judged."""
-    return StatementLevels((None,) * len(row.cited), tuple(_source(mark) for mark in row.cited), text=row.claim.text)
-
-
-def _source(cited: CitedMark) -> int | None:
-    """Return the number of the cited passage, from 1, as its source; without a passage, the mark's own number."""
-    return cited.mark.number if cited.place is None else cited.place + 1
-
-
-def labels_of(stated: Sequence[Sequence[SupportStatement]]) -> list[list[JudgedStatement]]:
-    """Return the statements of each answer with the levels of its file; without these, no citation has a level."""
-    return [
-        [JudgedStatement(row, row.labels or _unjudged(row), (None,) * len(row.cited), NOT_JUDGED) for row in of_answer]
-        for of_answer in stated
-    ]
-
-
-def keep_labelled_levels(judged: JudgedStatement, labelled: JudgedStatement) -> JudgedStatement:
+def keep_labelled_levels(judged: SupportStatement, labelled: SupportStatement) -> SupportStatement:
     """Return a judged statement without the levels of citations that have no level in the file (`labelled`)."""
     known = [level is not None for level in labelled.levels.levels]
     levels = tuple(level if there else None for level, there in zip(judged.levels.levels, known, strict=True))
     verdicts = tuple(verdict if there else None for verdict, there in zip(judged.verdicts, known, strict=True))
-    return JudgedStatement(judged.statement, replace(judged.levels, levels=levels), verdicts, NOT_JUDGED)
+    return replace(judged, levels=replace(judged.levels, levels=levels), verdicts=verdicts, missing=NOT_JUDGED)
 
 
-def support_lines(answers: Sequence[Answer], judged: Sequence[Sequence[JudgedStatement]]) -> list[CitationLine]:
+def support_lines(answers: Sequence[Answer], judged: Sequence[Sequence[SupportStatement]]) -> list[CitationLine]:
     """Return one line for each citation and each uncited statement.
 
     A line's precision is the citation's level. Its recall is the highest known level of the statement's citations; 0
@@ -163,8 +144,8 @@ def support_lines(answers: Sequence[Answer], judged: Sequence[Sequence[JudgedSta
     ]
 
 
-def _lines(answer: Answer, row: JudgedStatement, number: int) -> Iterator[CitationLine]:
-    claim, levels = row.statement.claim, row.levels
+def _lines(answer: Answer, row: SupportStatement, number: int) -> Iterator[CitationLine]:
+    claim, levels = row.claim, row.levels
     known = [level for level in levels.levels if level is not None]
     recall = max(known, default=None if levels.levels else 0.0)
     line = CitationLine(
@@ -172,14 +153,14 @@ def _lines(answer: Answer, row: JudgedStatement, number: int) -> Iterator[Citati
         sentence=claim.sentence,
         claim_number=number,
         claim=claim.text,
-        made_by="sentence" if row.statement.labels is None else "file",
+        made_by="file" if row.from_file else "sentence",
         sentence_start=claim.start,
         sentence_end=claim.end,
         recall=recall,
     )
-    if not row.statement.cited:
+    if not row.cited:
         yield replace(line, state="uncited")
-    for cited, level, verdict in zip(row.statement.cited, levels.levels, row.verdicts, strict=True):
+    for cited, level, verdict in zip(row.cited, levels.levels, row.verdicts, strict=True):
         failed = cited.state == "fails"
         reason = "" if level is not None or failed else row.missing if verdict is None else verdict.status
         yield replace(

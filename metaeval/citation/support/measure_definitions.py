@@ -28,12 +28,10 @@ def trec_values(answers: AllStatements, soft: bool = False) -> Values:
     """
     values: Values = {}
     for name, (every, hard) in _TREC.items():
-        none = AnswerShare(0.0, 0)
-        both = ((none, none) if answer is None else trec_support(answer, every=every, hard=hard) for answer in answers)
-        pairs = [(precision.value, recall.value) for precision, recall in both]
+        pairs = [(0.0, 0.0) if answer is None else trec_support(answer, every, hard) for answer in answers]
         for measure, of_answers in zip(("precision", "recall"), zip(*pairs, strict=True), strict=True):
             # A soft score decides nothing, so that no support is hard.
-            values[f"trec_{measure}{name}"] = [None if hard and soft else value or 0.0 for value in of_answers]
+            values[f"trec_{measure}{name}"] = [None if hard and soft else value for value in of_answers]
     return values
 
 

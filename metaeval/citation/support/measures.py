@@ -6,7 +6,7 @@ judgement. Each function returns the hits and totals of one answer.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -33,7 +33,7 @@ Statements = Sequence[StatementLevels]
 """The statements of one answer, in order."""
 
 
-def trec_support(answer: Statements, every: bool = False, hard: bool = False) -> tuple[AnswerShare, AnswerShare]:
+def trec_support(answer: Statements, every: bool = False, hard: bool = False) -> tuple[float, float]:
     """Return TREC RAG's weighted precision and recall, by each sentence's first citation, or by all if `every`.
 
     A sentence's value is the mean level of its judged citations; hard: only full support counts. Precision divides by
@@ -44,11 +44,13 @@ def trec_support(answer: Statements, every: bool = False, hard: bool = False) ->
     """
     values, uncited = [], 0
     for statement in answer:
-        known = _known(statement.levels if every else statement.levels[:1])
+        levels = statement.levels if every else statement.levels[:1]
+        known = [level for level in levels if level is not None]
         uncited += not statement.levels
         if known:
             values.append(fmean(float(level == 1) for level in known) if hard else fmean(known))
-    return _or_zero(sum(values), len(values)), _or_zero(sum(values), len(values) + uncited)
+    least = len(values)
+    return (sum(values) / least if least else 0.0), (sum(values) / (least + uncited) if least + uncited else 0.0)
 
 
 def fact_pairs(answer: Statements, soft: bool = False) -> tuple[AnswerShare, bool]:
@@ -64,13 +66,5 @@ def fact_pairs(answer: Statements, soft: bool = False) -> tuple[AnswerShare, boo
         for source, level in zip(statement.sources, statement.levels, strict=True):
             supported = level if soft or level is None else float(level > 0)
             pairs.setdefault((statement.text or number, source), supported)
-    known = _known(pairs.values())
+    known = [level for level in pairs.values() if level is not None]
     return AnswerShare(sum(known), len(known)), bool(pairs)
-
-
-def _known(levels: Iterable[Level]) -> list[float]:
-    return [level for level in levels if level is not None]
-
-
-def _or_zero(hits: float, total: int) -> AnswerShare:
-    return AnswerShare(hits, total) if total else AnswerShare(0.0, 1)

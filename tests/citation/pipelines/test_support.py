@@ -11,7 +11,7 @@ import metaeval
 from metaeval.citation.data_model import Verdict
 from metaeval.citation.pipelines.support import _level
 from metaeval.citation.readers.answer_files import read_answers
-from metaeval.citation.support.citation_judging import labels_of, support_statements
+from metaeval.citation.support.citation_judging import support_statements
 from metaeval.citation.support.level_readings import fact_level, trec_level
 from metaeval.citation.support.measures import StatementLevels, fact_pairs
 from metaeval.core.errors import UserError
@@ -197,7 +197,7 @@ def test_levels_can_stand_in_the_projects_own_format(tmp_path):
     path.write_text(json.dumps(row))
     (answer,) = read_answers(path)
     stated = support_statements(answer)
-    ((first, other),) = labels_of([stated])
+    first, other = stated
     assert (first.levels.levels, other.levels.levels) == ((1.0,), (0.5,))
     assert [text[cited.mark.start : cited.mark.end] for row in stated for cited in row.cited] == ["[1]", "[1]"]
 
