@@ -69,7 +69,7 @@ def test_what_is_left_out_is_counted():
 
 
 def test_edits_of_another_form_are_one_sentence():
-    with pytest.raises(UserError, match=r"^Response 'a', statement '1': the edits add-evidence of the judgements are"):
+    with pytest.raises(UserError, match=r"^Response 'a', statement '1': the edits add-evidence of the judgements"):
         edited(statement(({"add-evidence": 3}, {}, {})))
 
 

@@ -281,13 +281,10 @@ def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Estimate,
         judgements = [judgement for column in human.people.values() for judgement in column]
         groups = [group_by_id[answer] for answer, column in human.people.items() for _ in column]
         filled = [filled_ratings(column) for column in human.people.values()]
-        units = {
-            "ratings": np.concatenate([ratings for ratings, _ in filled]),
-            "ratings of responses": np.stack([response for _, response in filled]),
-        }
-        for name, column in units.items():
-            alpha = Estimate(known(krippendorff_alpha(column, "interval")))
-            table[f"{name}, interval, gaps filled as published"] = alpha, len(column)
+        for at, name in enumerate(("ratings", "ratings of responses")):
+            units = np.vstack([each[at] for each in filled])
+            alpha = Estimate(known(krippendorff_alpha(units, "interval")))
+            table[f"{name}, interval, gaps filled as published"] = alpha, len(units)
         contexts = np.array([judgement.contexts for judgement in judgements], dtype=np.float64)
         contexts = contexts.reshape(len(judgements), ANNOTATORS)
         needs_citation = np.where(np.isnan(contexts), np.nan, contexts == RETRIEVAL)

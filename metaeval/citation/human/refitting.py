@@ -148,9 +148,7 @@ def _synthetic(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit,
         for reason, name in enumerate(reasons, start=1):
             numbers = entry.get(f"{action}-{name}") or []
             if not isinstance(numbers, list):
-                raise UserError(
-                    f"Response {where}: the edits {action}-{name} of the judgements are not a list: give one."
-                )
+                raise UserError(f"Response {where}: the edits {action}-{name} of the judgements are no list: give one.")
             edits += [citation_edits.Edit(action, reason, next(next_number[action])) for _ in numbers]
     return tuple(edits)
 
@@ -164,35 +162,32 @@ def fit(
     all ratings are equal.
     """
     groups, codes = np.unique([statement.group for statement in statements], return_inverse=True)
-    if len(groups) < 2 or len({statement.rating for statement in statements}) < 2:
-        raise UserError(
-            f"Coefficients cannot be fitted to {count(len(statements), 'statement')} with "
-            f"citations, edits and a rating in "
-            f"{count(len(groups), 'group')}: give answers to two questions or more, with ratings that differ."
-        )
+    taken, rating = [each.actions(options) for each in statements], [each.rating for each in statements]
+    if len(groups) < 2 or len({*rating}) < 2:
+        size = f"{count(len(statements), 'statement')} with citations, edits and a rating in"
+        advice = "give answers to two questions or more, with ratings that differ"
+        raise UserError(f"Coefficients cannot be fitted to {size} {count(len(groups), 'group')}: {advice}.")
+
+    def fitted(places: Ints) -> citation_edits.Coefficients:
+        return citation_edits.refit([taken[place] for place in places], [rating[place] for place in places])
+
     n_folds = min(FOLDS, len(groups))
     fold_of_group = np.empty(len(groups), dtype=np.int64)
     fold_of_group[np.random.default_rng(seed).permutation(len(groups))] = np.arange(len(groups)) % n_folds
     folds = fold_of_group[codes]
     held_out = np.empty(len(statements))
     for fold in range(n_folds):
-        trained = _fitted([statements[place] for place in np.flatnonzero(folds != fold).tolist()], options)
-        members = np.flatnonzero(folds == fold).tolist()
-        held_out[members] = [statements[place].distance(trained, options) for place in members]
-    actions = [statement.actions(options) for statement in statements]
+        trained = fitted(np.flatnonzero(folds != fold))
+        for place in np.flatnonzero(folds == fold):
+            held_out[place] = statements[place].distance(trained, options)
     return Refit(
-        coefficients=_fitted(statements, options),
+        coefficients=fitted(np.arange(len(statements))),
         statements=statements,
         left_out=left_out,
         refitted=held_out,
         published=np.array([statement.distance(citation_edits.PUBLISHED, options) for statement in statements]),
-        used={name: sum(name in names for names in actions) for name in citation_edits.ACTIONS},
+        used={name: sum(name in names for names in taken) for name in citation_edits.ACTIONS},
     )
-
-
-def _fitted(statements: Sequence[EditedStatement], options: CiteEvalOptions) -> citation_edits.Coefficients:
-    actions = [statement.actions(options) for statement in statements]
-    return citation_edits.refit(actions, [statement.rating for statement in statements])
 
 
 def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, Estimate]]:
@@ -208,15 +203,11 @@ def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, Estim
     def both(draws: Draws) -> Floats:
         return np.stack([_measured(worth, refit.rating, group, draws) for worth in (refit.published, refit.refitted)])
 
-    def difference(draws: Draws) -> Floats:
-        published, refitted = both(draws)
-        return np.asarray(refitted - published)
-
     # The last measure is an error, not a correlation.
     correlations = intervals(lambda draws: np.concatenate(both(draws)[:, :3]), rows, resampling, SIGNED)
     errors = intervals(lambda draws: both(draws)[:, 3], rows, resampling, COUNTS)
-    change = intervals(lambda draws: difference(draws)[:3], rows, resampling, (-2.0, 2.0))
-    change += intervals(lambda draws: difference(draws)[3], rows, resampling)
+    change = intervals(lambda draws: np.diff(both(draws)[:, :3], axis=0)[0], rows, resampling, (-2.0, 2.0))
+    change += intervals(lambda draws: np.diff(both(draws)[:, 3], axis=0)[0], rows, resampling)
     names = ("pearson", "spearman", "kendall", "error")
     rows_of = {
         "published": [*correlations[:3], errors[0]],

@@ -35,10 +35,7 @@ class Parse:
     def __post_init__(self) -> None:
         count = len(self.tokens)
         if (len(self.labels), len(self.heads)) != (count, count):
-            raise ValueError(
-                f"A parse has one label and one head per token: {count} tokens, {len(self.labels)} labels, "
-                f"{len(self.heads)} heads."
-            )
+            raise ValueError(f"{count} tokens have {len(self.labels)} labels and {len(self.heads)} heads.")
         for place, head in enumerate(self.heads):
             if not 0 <= head < count:
                 raise ValueError(f"Token {place} has head {head}; allowed are 0 to {count - 1}.")
@@ -70,12 +67,8 @@ def stored_parser(parses: Mapping[str, Parse], name: str = "stored") -> Parser:
     """Return a parser that looks texts up in `parses` (by text); parsing raises `UserError` for a text not in it."""
 
     def parse(texts: Sequence[str]) -> list[Parse]:
-        for text in texts:
-            if text not in parses:
-                raise UserError(
-                    f"The stored parses have no parse of {text!r}: they were computed from other sentences, or "
-                    "with another profile. Parse again with the parser 'small' or 'spacy:NAME'."
-                )
+        if lost := next((text for text in texts if text not in parses), None):
+            raise UserError(f"{name} has no parse of {lost!r}: parse again with the parser 'small' or 'spacy:NAME'.")
         return [parses[text] for text in texts]
 
     return Parser(name, parse)
@@ -90,10 +83,8 @@ def read_parses(path: Path) -> dict[str, Parse]:
     try:
         return {text: parse_of(tokens) for text, tokens in content.items()}
     except (ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"The stored parses {path} are not lists of tokens with 'text', 'dep' and 'head' ({error!r}): store them "
-            "again."
-        ) from error
+        held = f"{path} does not hold tokens with 'text', 'dep' and 'head'"
+        raise UserError(f"{held} ({error!r}): store the parses again.") from error
 
 
 def parse_of(tokens: Sequence[Mapping[str, Any]]) -> Parse:
@@ -105,8 +96,7 @@ def parse_of(tokens: Sequence[Mapping[str, Any]]) -> Parse:
     for values, kind in zip(columns, (str, str, int), strict=True):
         if not isinstance(tokens, list) or any(type(value) is not kind for value in values):
             raise TypeError("text and dep are text, and head is a whole number")
-    forms, labels, heads = map(tuple, columns)
-    return Parse(forms, labels, heads)
+    return Parse(*map(tuple, columns))
 
 
 SMALL = Path(__file__).parents[1] / "models" / "en_support_parser"
@@ -141,20 +131,17 @@ def _load(source: str) -> tuple[Language, str]:
     try:
         language = spacy.load(source, exclude=list(_NOT_NEEDED))
     except OSError as error:
-        raise UserError(
-            f"spaCy has no pipeline {source!r}: type 'python -m spacy download {source}', or use the parser 'small'."
-        ) from error
+        advice = f"type 'python -m spacy download {source}', or use the parser 'small'"
+        raise UserError(f"spaCy has no pipeline {source!r}: {advice}.") from error
     except Exception as error:  # every part of a pipeline has its own reader, and a broken file its own error
         reason = " ".join(str(error).split())[:200]
+        reason = f"{type(error).__name__}: {reason}"
         raise UserError(
-            f"The spaCy pipeline {source!r} cannot be loaded ({type(error).__name__}: {reason}): install it again, or "
-            "use the parser 'small'."
+            f"The spaCy pipeline {source!r} cannot be loaded ({reason}): use the parser 'small'."
         ) from error
     if "parser" not in language.pipe_names:
-        raise UserError(
-            f"The spaCy pipeline {source!r} has no dependency parser (its components: "
-            f"{language.pipe_names}): choose a pipeline that has one."
-        )
+        parts = ", ".join(language.pipe_names)
+        raise UserError(f"The spaCy pipeline {source!r} has no dependency parser, but {parts}: choose another.")
     meta = language.meta
     return language, f"{meta['lang']}_{meta['name']} {meta['version']}, spaCy {version('spacy')}"
 
@@ -168,10 +155,8 @@ def find_parser(name: str = "small", one_root: bool = True) -> Parser:
     Raises `UserError` for an unknown name, a missing file, or a library that is not installed.
     """
     kind, _, argument = name.partition(":")
-    if name == "small":
-        return _spacy_parser(str(SMALL), name, one_root)
-    if argument and kind == "spacy":
-        return _spacy_parser(argument, name, one_root)
+    if name == "small" or (argument and kind == "spacy"):
+        return _spacy_parser(argument or str(SMALL), name, one_root)
     if argument and kind == "stored":
         return stored_parser(read_parses(Path(argument)), f"stored:{Path(argument).name}")
     raise UserError(f"Unknown parser {name!r}. Known: small, spacy:NAME, stored:FILE.json.")
