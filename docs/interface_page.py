@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import metaeval
-from metaeval.analyses.analysis import USUAL, Analysis, names_in
+from metaeval.analyses import USUAL, names_in
+from metaeval.analyses.analysis import Analysis
 from metaeval.analyses.function_of_analysis import signature_of
 from metaeval.core import registry
 from pydantic import BaseModel

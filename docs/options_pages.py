@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_origin, get_type_hints
 
-from metaeval.analyses.analysis import GROUPS, Analysis, own_fields
+from metaeval.analyses import GROUPS
+from metaeval.analyses.analysis import Analysis, own_fields
 from metaeval.citation.chat_models import ChatOptions
 from metaeval.core import registry
 from metaeval.core.config import RunConfig

@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -181,11 +182,6 @@ def test_import_metaeval_loads_nothing_heavy():
     assert loaded.isdisjoint({"torch", "transformers", "numpy", "scipy", "pyarrow", "pydantic", "typer", "rich"})
 
 
-def test_the_command_line_starts_without_numbers_or_models():
-    loaded = loaded_by("import metaeval.cli")
-    assert loaded.isdisjoint({"torch", "transformers", "numpy", "scipy", "pyarrow"})
-
-
 @pytest.mark.parametrize("command", [["data", "list"], ["data", "--help"]])
 def test_a_list_is_printed_without_numbers_or_models(command):
     loaded = loaded_by(f"from metaeval.cli.app import app; app({command}, standalone_mode=False)")
@@ -194,9 +190,28 @@ def test_a_list_is_printed_without_numbers_or_models(command):
     assert loaded.isdisjoint({"torch", "transformers", "scipy", "pyarrow"})
 
 
-def test_a_lexical_metric_does_not_load_torch(tmp_path):
-    code = f"import metaeval; metaeval.run(metrics=['overlap'], interval={{'resamples': 5}}, results={str(tmp_path)!r})"
-    assert loaded_by(code).isdisjoint({"torch", "transformers"})
+HEAVY = {"torch", "transformers", "pandas", "pyarrow", "nltk", "rouge_score", "sklearn", "scipy.stats"}
+RUN = ["run", "-m", "overlap", "-q", "-s", "interval.resamples=5", "-s", "comparison.permutations=5"]
+
+
+@pytest.mark.parametrize(
+    ("words", "needed", "not_needed"),
+    [
+        (["--help"], "typer", {"numpy", "pydantic", "metaeval.core.config", *HEAVY}),
+        (RUN, "scipy.special", {"spacy", *HEAVY}),
+        (["cite", "aliice", "answers.jsonl", "-m", "overlap", "-q"], "spacy", HEAVY),
+    ],
+    ids=lambda part: part[0] if isinstance(part, list) else "",
+)
+def test_a_command_loads_only_what_it_needs(tmp_path, monkeypatch, words, needed, not_needed):
+    if needed == "spacy":
+        pytest.importorskip("spacy", reason="needs spaCy")
+    answer = {"id": "1", "text": "A firm built it [1].", "passages": [{"id": "1", "text": "A firm built it."}]}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
+    monkeypatch.chdir(tmp_path)
+    loaded = loaded_by(f"from metaeval.cli.app import app; app({words}, standalone_mode=False)")
+    assert needed in loaded
+    assert loaded.isdisjoint(not_needed)
 
 
 def named_by_benchmarks():

@@ -333,24 +333,3 @@ class Analysis:
         refuse_repeated(settings, overrides or (), spell)
         path = None if file is None else Path(file)
         return groups.load_settings(self.options, path, settings, overrides or (), spell)
-
-
-GROUPS: Mapping[str, str] = {
-    "cite": "Judge citations as ALCE, ALiiCE, SCiFi, CiteEval; improve them.",
-    "gate": "Fit a pass/fail gate on labels; check releases of a system.",
-    "data": "List, show, fetch, convert and check data sets.",
-    "metrics": "List, show and verify metrics.",
-    "results": "List, show, export, plot, rerun or delete runs.",
-}
-"""Help texts of the groups of commands; data.show, data.fetch ... are the group data."""
-
-
-USUAL: Mapping[str, str] = {"cite": "alce"}
-"""The default command of a group: it runs where files or options are typed without a command."""
-
-
-def names_in(group: str) -> list[str]:
-    """Return the names of the commands and groups that are registered in a group ("": at the top level), sorted."""
-    prefix = f"{group}." if group else ""
-    inside = (name.removeprefix(prefix) for name in registry.names("analysis") if name.startswith(prefix))
-    return sorted({name.partition(".")[0] for name in inside})

@@ -12,7 +12,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from metaeval.analyses.analysis import GROUPS, USUAL, Analysis, DeclaredOptions, names_in, own_fields
+from metaeval.analyses import GROUPS, USUAL, names_in
+from metaeval.analyses.analysis import Analysis, DeclaredOptions, own_fields
 from metaeval.core import registry
 from metaeval.core.declared import flag_of
 from metaeval.core.errors import UserError, unknown

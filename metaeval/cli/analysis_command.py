@@ -11,21 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
-from metaeval.analyses.analysis import (
-    GROUPS,
-    USUAL,
-    Analysis,
-    AnalysisOptions,
-    DeclaredOptions,
-    Done,
-    names_in,
-    own_fields,
-)
+from metaeval.analyses.analysis import Analysis, AnalysisOptions, DeclaredOptions, Done, own_fields
 from metaeval.cli.options import is_joined, is_set_in_part, refuse_duplicates, text_parameter
 from metaeval.cli.output import say, say_rest, say_written, scoring_progress, show, show_sentences
-from metaeval.core import registry
 from metaeval.core.config import BudgetSettings, ExecutorSettings, ResultsSettings
 from metaeval.core.declared import is_typed
 from metaeval.core.errors import UserError
@@ -42,54 +32,6 @@ _FULL = Annotated[
     bool, Option("--full", help="Print every table whole, with all measures, controls, notes and signatures.")
 ]
 _QUIET = Annotated[bool, Option("--quiet", "-q", help="Write files only: no progress, no tables.")]
-
-
-class DeclaredGroup(TyperGroup):
-    """A group of commands: those added by hand, then the analyses registered in the group, made when they are used."""
-
-    _listing = False
-
-    @property
-    def group(self) -> str:
-        """Return the group's name, as in registered names GROUP.COMMAND; "" for the top level."""
-        return "" if self.name == "metaeval" else str(self.name)
-
-    def parse_args(self, ctx: Any, args: list[str]) -> Any:
-        """Parse the arguments; if a file or option stands where a command should, insert the group's usual command."""
-        usual = USUAL.get(self.group)
-        if usual and args and args[0] not in ("--help", *self.list_commands(ctx)):
-            named = args[0].startswith("-") or "." in args[0] or "/" in args[0] or Path(args[0]).exists()
-            args = [usual, *args] if named else args
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that was typed (name, command, other arguments); "tables scifi" names tables-scifi."""
-        both = "-".join(args[:2])
-        return super().resolve_command(ctx, [both, *args[2:]] if both in self.list_commands(ctx) else args)
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """List the commands in the help, without importing any of them."""
-        self._listing = True
-        super().format_commands(ctx, formatter)
-        self._listing = False
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the command names in the order of the help, then other registered ones.
-
-        The help leaves out names such as tables-scifi, which the help of `tables` gives.
-        """
-        names = list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
-        return [name for name in names if not self._listing or name.partition("-")[0] in (name, "")]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command, or group of commands, of this name; None if there is none."""
-        registered = f"{self.group}.{cmd_name}".removeprefix(".")
-        if registered in registry.names("analysis"):
-            return typer_command(registry.find("analysis", registered), self._listing)
-        written = super().get_command(ctx, cmd_name)
-        if written is None and names_in(registered):
-            return typer.main.get_group(group_of(registered))
-        return written
 
 
 class _Command(TyperCommand):
@@ -109,12 +51,6 @@ class _Command(TyperCommand):
             if order.count(option) > 1 and not (option.multiple or getattr(option, "is_flag", True)):
                 raise UserError(f"{max(option.opts, key=len)} is given twice: give it once.")
         return super().parse_args(ctx, args)
-
-
-def group_of(name: str) -> typer.Typer:
-    """Return the typer group of the commands that are registered as NAME.COMMAND."""
-    sentence = GROUPS.get(name) or f"Commands: {', '.join(names_in(name))}."
-    return typer.Typer(name=name, cls=DeclaredGroup, help=sentence, no_args_is_help=True, rich_markup_mode=None)
 
 
 def typer_command(analysis: Analysis, for_list: bool = False) -> Any:

@@ -13,16 +13,18 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, ClassVar
 
 import typer
 from typer import Option
+from typer.core import TyperGroup
 
 from metaeval import __version__
-from metaeval.analyses.analysis import GROUPS
-from metaeval.cli.analysis_command import DeclaredGroup, group_of
+from metaeval.analyses import FIRST_PAGE, GROUPS, USUAL, names_in
 from metaeval.cli.output import say
+from metaeval.core import registry
 from metaeval.core.errors import ColumnsError, Shown, UserError
 
 
@@ -59,18 +61,71 @@ class _LogLine(logging.Formatter):
         return Shown(super().format(record))
 
 
+class DeclaredGroup(TyperGroup):
+    """A group of commands: those added by hand, then the analyses registered in the group, made when they are used."""
+
+    _listing = False
+
+    @property
+    def group(self) -> str:
+        """Return the group's name, as in registered names GROUP.COMMAND; "" for the top level."""
+        return "" if self.name == "metaeval" else str(self.name)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the arguments; if a file or option stands where a command should, insert the group's usual command."""
+        usual = USUAL.get(self.group)
+        if usual and args and args[0] not in ("--help", *self.list_commands(ctx)):
+            named = args[0].startswith("-") or "." in args[0] or "/" in args[0] or Path(args[0]).exists()
+            args = [usual, *args] if named else args
+        return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that was typed (name, command, other arguments); "tables scifi" names tables-scifi."""
+        both = "-".join(args[:2])
+        return super().resolve_command(ctx, [both, *args[2:]] if both in self.list_commands(ctx) else args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the commands in the help, without importing any of them."""
+        self._listing = True
+        super().format_commands(ctx, formatter)
+        self._listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the command names in the order of the help, then other registered ones.
+
+        The help leaves out names such as tables-scifi, which the help of `tables` gives.
+        """
+        names = list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
+        return [name for name in names if not self._listing or name.partition("-")[0] in (name, "")]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command, or group of commands, of this name; None if there is none."""
+        registered = f"{self.group}.{cmd_name}".removeprefix(".")
+        if registered in registry.names("analysis"):
+            from metaeval.cli.analysis_command import typer_command  # a list of commands needs no settings
+
+            return typer_command(registry.find("analysis", registered), self._listing)
+        written = super().get_command(ctx, cmd_name)
+        if written is None and names_in(registered):
+            return typer.main.get_group(group_of(registered))
+        return written
+
+
 class _Commands(DeclaredGroup):
     """The top-level commands; interrupts and broken pipes bypass typer's own handling."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the commands in the help, by what they are for."""
-        left = {name: self.get_command(ctx, name).get_short_help_str(limit=70) for name in self.list_commands(ctx)}
-        for title, names in _SECTIONS.items():
+        for title, sentences in FIRST_PAGE.items():
             with formatter.section(title):
-                formatter.write_dl([(f"{name:10}", left.pop(name)) for name in names])
-        if left:  # of other packages
+                formatter.write_dl([(f"{name:10}", sentence) for name, sentence in sentences.items()])
+        known = dict(chain.from_iterable(sentences.items() for sentences in FIRST_PAGE.values()))
+        self._listing = True
+        others = [self.get_command(ctx, name) for name in self.list_commands(ctx) if name not in known]
+        self._listing = False
+        if others:  # of other packages
             with formatter.section("Other commands"):
-                formatter.write_dl(list(left.items()))
+                formatter.write_dl([(other.name, other.get_short_help_str(limit=70)) for other in others])
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         """Parse the command line, and print its help; see `_InterruptError` and `_NoReaderError`."""
@@ -101,15 +156,15 @@ class _Commands(DeclaredGroup):
         return returned
 
 
-_SECTIONS = {
-    "Measure metrics": ("run", "score", "pairs", "evaluate", "compare", "plan", "thresholds", "multiverse"),
-    "Judge answers": ("cite", "label", "estimate", "gate"),
-    "Results and data": ("view", "results", "data", "metrics"),
-}
-"""The commands of the first page of help, by what they are for."""
-
 _FOR_MAKE = re.compile(r"unexpected extra argument.*\w=")
 _AS_OPTIONS = ". NAME=VALUE is for make: here it is an option, as in --data FOLDER, or --set NAME=VALUE."
+
+
+def group_of(name: str) -> typer.Typer:
+    """Return the typer group of the commands that are registered as NAME.COMMAND."""
+    sentence = GROUPS.get(name) or f"Commands: {', '.join(names_in(name))}."
+    return typer.Typer(name=name, cls=DeclaredGroup, help=sentence, no_args_is_help=True, rich_markup_mode=None)
+
 
 app = typer.Typer(
     name="metaeval",
@@ -120,7 +175,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for name in chain.from_iterable(_SECTIONS.values()):
+for name in chain.from_iterable(FIRST_PAGE.values()):
     if name in GROUPS:
         app.add_typer(group_of(name), name=name)
     else:

@@ -127,14 +127,12 @@ def plain_numbers(cells: Cells) -> Numbers:
     """Return the finite number in each cell (or in its text), (n,): NaN if blank, infinity for other content."""
     if cells.dtype != np.object_:
         return np.where(np.isinf(cells), math.inf, cells).astype(np.float64, copy=False)
-    import pandas
-
     values = cells.tolist()
     try:
         text = "".join(values)
         read = np.array([*map(float if text.isascii() and "_" not in text else number_in, values)], np.float64)
     except (TypeError, ValueError) as error:
-        if isinstance(error, TypeError) and not (filled := ~pandas.isna(cells)).all():
+        if isinstance(error, TypeError) and not (filled := ~each(is_blank, cells).astype(bool)).all():
             numbers = np.full(len(cells), math.nan)
             numbers[filled] = plain_numbers(cells[filled])
             return numbers
@@ -151,13 +149,15 @@ def _number_or_infinity(cell: Any) -> float:
 
 def distinct(cells: Cells) -> tuple[Cells, Indices]:
     """Return the distinct cells, and the index of each cell in them, (n,); some may be equal."""
-    import pandas
-
-    are_texts = cells.dtype != np.object_ or pandas.api.types.infer_dtype(cells) == "string"
-    if not are_texts or len({*cells[:1000].tolist()}) > 900:  # most are distinct, as ids are
+    if cells.dtype != np.object_:
+        return np.unique(cells, return_inverse=True)
+    listed = cells.tolist()
+    # Other types can be equal and not the same (1 and True), or have no hash; most ids are distinct.
+    if not {*map(type, listed)} <= {str, type(None)} or len({*listed[:1000]}) > 900:
         return cells, np.arange(len(cells))
-    codes, names = pandas.factorize(cells)
-    return (names, codes) if codes.min(initial=0) >= 0 else (objects([*names.tolist(), None]), codes)
+    index: dict[Any, int] = {}
+    codes = np.fromiter((index.setdefault(cell, len(index)) for cell in listed), np.intp, len(listed))
+    return objects(index), codes
 
 
 def each(of: Callable[[Any], Any], cells: Cells) -> NDArray[Any]:

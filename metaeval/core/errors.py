@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, get_args
 
-from pydantic_core import CoreSchema, core_schema
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema
 
 # Control characters with tab and line breaks, line and paragraph separators, direction overrides, lone surrogates.
 _UNSEEN = "\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
@@ -42,6 +43,8 @@ class ShownField(Generic[Given, Kept]):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Callable[[Any], CoreSchema]) -> CoreSchema:
         """Return the schema that validates the type that is accepted, and then makes its texts `Shown`."""
+        from pydantic_core import core_schema
+
         return core_schema.no_info_after_validator_function(_all_shown, handler(get_args(source)[0]))
 
     def __set_name__(self, owner: type, name: str) -> None:

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from metaeval.corpus.languages import fold, language_of_pairs, words_of
 from metaeval.corpus.ratings import RatingColumns
@@ -50,10 +51,12 @@ def statement_only(rows: Sequence[UnitRow]) -> ControlScores:
     goal = np.array([target.get(key, np.nan) for key in order])
     part = (_unit_hashes(statements[key].group for key in order) * _FOLDS).astype(int)
     predicted = np.zeros(len(order))
-    for number in range(_FOLDS):
-        train = (part != number) & np.isfinite(goal)
-        if train.any():
-            predicted[part == number] = _ridge(features[train], goal[train], features[part == number])
+    # The threads of a small system wait for one another longer than they compute.
+    with threadpool_limits(1 if len(order) < _FEATURES else None, "blas"):
+        for number in range(_FOLDS):
+            train = (part != number) & np.isfinite(goal)
+            if train.any():
+                predicted[part == number] = _ridge(features[train], goal[train], features[part == number])
     by_statement = dict(zip(order, predicted, strict=True))
     return np.array([by_statement[row.statement_id] for row in rows])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.analyses import FIRST_PAGE, GROUPS, names_in
 from metaeval.core import registry
 from metaeval.core.errors import UserError
 from metaeval.corpus.dataset import Dataset
@@ -149,3 +150,10 @@ def test_an_entry_that_cannot_be_imported_is_named_with_its_target(entries, valu
 
     assert str(error.value).startswith(f"The metric 'broken' ({value}) cannot be imported: ")
     assert str(error.value).endswith(why)
+
+
+def test_the_first_page_of_help_has_the_summary_of_each_analysis():
+    sentences = {name: text for page in FIRST_PAGE.values() for name, text in page.items()}
+    assert {*sentences} == {*names_in("")}
+    analyses = {name for name in sentences if name in registry.names("analysis")}
+    assert {name: registry.find("analysis", name).summary for name in analyses} | GROUPS == sentences

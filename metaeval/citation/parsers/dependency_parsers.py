@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
 
 from metaeval.core.errors import UserError, install_extra
+from metaeval.core.files import job_memory
 from metaeval.core.parsing import read_object
 
 if TYPE_CHECKING:
@@ -124,10 +127,18 @@ def _spacy_parser(source: str, name: str, one_root: bool) -> Parser:
 
 @cache
 def _load(source: str) -> tuple[Language, str]:
+    # The small parser needs no torch, which spaCy imports wherever it is installed. A Python program may load another
+    # parser later, which does need it.
+    hidden = source == str(SMALL) and "torch" not in sys.modules and job_memory().get("from_python") is False
     try:
+        if hidden:
+            sys.modules["torch"] = cast(ModuleType, None)
         import spacy
     except ModuleNotFoundError as error:
         raise UserError(f"Parsing sentences needs spaCy: type {install_extra('citation')}.") from error
+    finally:
+        if hidden:
+            del sys.modules["torch"]
     try:
         language = spacy.load(source, exclude=list(_NOT_NEEDED))
     except OSError as error:
