@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import selectors
 import signal
 import subprocess
 import sys
 import tempfile
-from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-from metaeval.scoring.executors.worker_pool import Child, Piece, Pool
+from metaeval.scoring.executors.worker_pool import Pool, Worker, WorkerLostError
 
 WORKER = "metaeval.runs.scoring_worker"
 
@@ -45,14 +43,12 @@ def places(workers: int, devices: Sequence[str] = ()) -> list[Place]:
     return worker_places
 
 
-class _Process:
-    """A running worker process, which exchanges lines of JSON with this one; see `Child`."""
+class _Process(Worker):
+    """A running worker process, which exchanges lines of JSON with this one."""
 
     def __init__(self, place: Place) -> None:
-        self.pieces: deque[Piece] = deque()
-        self.ready = False
+        super().__init__()
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the worker)
-        self._rest = b""
         # -P: no file of the current folder takes the place of an installed package.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", WORKER],
@@ -67,24 +63,17 @@ class _Process:
             with contextlib.suppress(OSError):  # it has ended, or the system knows better
                 os.sched_setaffinity(self._process.pid, place.cores)
 
-    def fileno(self) -> int:
-        """Return the file descriptor of the worker's output."""
-        return self._out.fileno()
-
-    def send(self, packed: bytes) -> None:
-        with contextlib.suppress(OSError):
+    def send(self, packed: bytes) -> Callable[[], dict[str, Any]]:
+        with contextlib.suppress(OSError):  # it has ended, which its reply tells
             self._in.write(packed)
             self._in.flush()
+        return self._reply
 
-    def receive(self) -> list[dict[str, Any]] | None:
-        content = os.read(self.fileno(), 1 << 20)
-        if not content:
-            return None
-        *lines, self._rest = (self._rest + content).split(b"\n")
-        return [json.loads(line) for line in lines]
-
-    def ending(self) -> tuple[str, str]:
-        """Return how the worker ended, with the last line of its standard error, and "" (no machine was lost)."""
+    def _reply(self) -> dict[str, Any]:
+        line = self._out.readline()
+        if line.endswith(b"\n"):
+            reply: dict[str, Any] = json.loads(line)
+            return reply
         code = self._process.wait()
         how = f"ended with exit code {code}"
         if code < 0:
@@ -92,13 +81,14 @@ class _Process:
             how = f"was killed by {signal.Signals(-code).name if -code in known else f'signal {-code}'}"
         self._errors.seek(max(self._errors.seek(0, os.SEEK_END) - 2000, 0))
         lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
-        return f"{how} ({lines[-1].strip()})" if lines else how, ""
+        raise WorkerLostError(f"{how} ({lines[-1].strip()})" if lines else how)
 
     def stop(self) -> None:
         """End the worker and its child processes; only its unfinished pieces are lost."""
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._waiting.shutdown()
         for pipe in (self._in, self._out, self._errors):
             with contextlib.suppress(OSError):
                 pipe.close()
@@ -111,7 +101,7 @@ class ProcessPool(Pool):
         super().__init__(len(worker_places))
         self._places = worker_places
 
-    def start(self, number: int) -> Child:
+    def start(self, number: int) -> Worker:
         """Return a new worker process with this number."""
         return _Process(self._places[number])
 
@@ -119,11 +109,3 @@ class ProcessPool(Pool):
         """Return the message as a line of JSON."""
         # Not escaped: of a large job in another script than Latin the message would be three times its texts.
         return f"{json.dumps(message, ensure_ascii=False)}\n".encode("utf-8", "surrogatepass")
-
-    def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait for output of the processes, and return the numbers of those that have any, or have ended."""
-        with selectors.DefaultSelector() as selector:
-            for number, child in children.items():
-                if isinstance(child, _Process):
-                    selector.register(child, selectors.EVENT_READ, number)
-            return [key.data for key, _ in selector.select()]

@@ -12,16 +12,16 @@ import signal
 import socket
 import sys
 import threading
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 from metaeval.core.errors import Shown, UserError, install_extra
 from metaeval.scoring.backends import batches
 from metaeval.scoring.executors.local import WORKER
-from metaeval.scoring.executors.worker_pool import Child, Piece, Pool
+from metaeval.scoring.executors.worker_pool import Pool, Worker, WorkerLostError
 
 _log = logging.getLogger("metaeval")
 _TOKEN = secrets.token_hex(32)  # of clusters that this process starts; Ray's own would be written to the home folder
@@ -53,60 +53,54 @@ class _Actor:
         return reply
 
 
-class _Remote:
-    """The driver's handle of an actor. asked: calls without a reply, in order. silent: ids of nodes out of reach."""
+class _Remote(Worker):
+    """The driver's handle of an actor. silent: ids of nodes out of reach, of which was warned."""
 
     def __init__(self, ray: Any, actor: Any, silent: set[str]) -> None:
-        self.pieces: deque[Piece] = deque()
-        self.ready = False
-        self._ray = ray
-        self._actor = actor
-        self._node = ""
-        self._silent = silent
-        self._error: Exception | None = None
-        self._where = actor.node.options(max_task_retries=-1).remote  # Ray asks until it answers or has ended
-        self.asked = deque([self._where()])
+        super().__init__()
+        self._ray, self._actor, self._silent = ray, actor, silent
+        self._ask_node = actor.node.options(max_task_retries=-1).remote  # Ray asks until it answers or has ended
+        self._node, self._place = "", self._ask_node()
 
-    def send(self, packed: Any) -> None:
-        self.asked.append(self._actor.answer.remote(packed))
+    def send(self, packed: Any) -> Callable[[], dict[str, Any]]:
+        return partial(self._reply, self._actor.answer.remote(packed))
 
-    def receive(self) -> list[dict[str, Any]] | None:
-        """Return the next reply in a list ([]: none yet); None when the actor has ended, or was out of reach."""
-        failed = self._ray.exceptions
+    def _reply(self, call: Any) -> dict[str, Any]:
+        failed, error = self._ray.exceptions, None
         try:
-            answer = self._ray.get(self.asked.popleft())
-        except failed.ActorUnavailableError as error:
+            self._node = self._node or self._ray.get(self._place)
+            reply: dict[str, Any] = self._ray.get(call)
+            return reply
+        except failed.ActorUnavailableError as unavailable:  # nobody knows which of its calls it has heard
+            error = unavailable
             if self._node not in self._silent:
                 self._silent.add(self._node)
                 _log.warning(
                     "The Ray node %s does not answer: waiting until Ray says whether it is lost.", self._node[:8]
                 )
-            self._error, self.asked = error, deque([self._where()])
-            return []
-        except (failed.RayActorError, failed.OutOfMemoryError, failed.ObjectLostError) as error:
-            self._error = error
-            return None
-        if self._error is not None:  # nobody knows which of its calls it has heard
-            return None
-        if isinstance(answer, str):
-            self._node = answer
-            return []
-        return [answer]
+            try:
+                self._ray.get(self._ask_node())
+            except failed.RayActorError as ended:
+                error = ended
+        except (failed.RayActorError, failed.OutOfMemoryError, failed.ObjectLostError) as ended:
+            error = ended
+        raise self._lost(error) from error
 
-    def ending(self) -> tuple[str, str]:
-        """Return how the actor ended, in Ray's words, and its node if that is lost or was out of reach, else ""."""
-        failed, text = self._ray.exceptions, str(self._error).strip()
-        how = Shown(text.splitlines()[-1 if isinstance(self._error, failed.ActorDiedError) else 0].strip()[:200])
-        if isinstance(self._error, failed.ActorUnavailableError | failed.ObjectLostError):
-            return f"Node {self._node[:8]} was out of reach ({how})", f"{self._node} for a while"
+    def _lost(self, error: Any) -> WorkerLostError:
+        """Return how the actor ended, in Ray's words, with its node if that is lost or was out of reach."""
+        failed, text = self._ray.exceptions, str(error).strip()
+        how = Shown(text.splitlines()[-1 if isinstance(error, failed.ActorDiedError) else 0].strip()[:200])
+        if isinstance(error, failed.ActorUnavailableError | failed.ObjectLostError):
+            return WorkerLostError(f"Node {self._node[:8]} was out of reach ({how})", f"{self._node} for a while")
         nodes = self._ray.nodes()
         lost = [str(each["NodeID"]) for each in nodes if not each["Alive"]]
         node = next((name for name in lost if name == self._node or name in text), "")
         left = f"{len(nodes) - len(lost)} of the cluster's nodes are left"
-        return f"Node {node[:8]} is lost ({how}), {left}" if node else f"has ended ({how})", node
+        return WorkerLostError(f"Node {node[:8]} is lost ({how}), {left}" if node else f"has ended ({how})", node)
 
     def stop(self) -> None:
         self._ray.kill(self._actor)
+        self._waiting.shutdown()
 
 
 @contextmanager
@@ -202,7 +196,7 @@ class RayPool(Pool):
         if free.get("CPU", 0) < cores or (gpus and free.get("GPU", 0) < 1):
             _log.warning("The Ray cluster is busy: workers wait until %s of its CPU cores, or a GPU, are free.", cores)
 
-    def start(self, number: int) -> Child:
+    def start(self, number: int) -> Worker:
         """Return the handle of a new actor; Ray places it where its cores and its GPU, if any, are free."""
         kind = self._ray.remote(max_restarts=0, scheduling_strategy="SPREAD", **self._each)(_Actor)
         return _Remote(self._ray, kind.remote(os.getcwd()), self._silent)
@@ -210,13 +204,6 @@ class RayPool(Pool):
     def pack(self, message: Mapping[str, Any]) -> Any:
         """Return a message as a dict; that of a job as a reference to the cluster's memory, where its texts are put."""
         return self._ray.put(dict(message)) if "recipe" in message else dict(message)
-
-    def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait until an actor has replied or ended, and return its number in a list."""
-        calls = {number: child.asked for number, child in children.items() if isinstance(child, _Remote)}
-        number_by_call = {waiting[0]: number for number, waiting in calls.items() if waiting}
-        ready, _ = self._ray.wait(list(number_by_call), num_returns=1)
-        return [number_by_call[call] for call in ready]
 
     def close(self) -> None:
         """End all actors, and the cluster that was started here; after Ctrl-C Ray ends it when the process exits."""

@@ -6,10 +6,11 @@ import logging
 import sys
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 from metaeval.core.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
@@ -44,21 +45,34 @@ class _TaskState:
     left: int
 
 
-class Child(Protocol):
-    """A running worker. pieces: sent to it and not scored yet. ready: whether it has begun the job."""
+class WorkerLostError(Exception):
+    """The end of a worker: how it ended. place: the machine that was lost with it; "" if none was."""
 
-    pieces: deque[Piece]
-    ready: bool
+    def __init__(self, how: str, place: str = "") -> None:
+        super().__init__(how)
+        self.place = place
 
-    def send(self, packed: Any) -> None:
-        """Send a packed message; no error if the worker has ended, which `receive` reports."""
 
-    def receive(self) -> list[dict[str, Any]] | None:
-        """Return the messages that have arrived from the worker; None when it has ended."""
+class Worker(ABC):
+    """A running worker. A thread waits for its replies, in the order of what it was asked.
 
-    def ending(self) -> tuple[str, str]:
-        """Return how the worker ended, as text, and the name of the machine that was lost with it; "" if none was."""
+    asked: replies that are awaited, each with its piece (a job's: None). ready: whether it has begun the job.
+    """
 
+    def __init__(self) -> None:
+        self.asked: deque[tuple[Future[dict[str, Any]], Piece | None]] = deque()
+        self.ready = False
+        self._waiting = ThreadPoolExecutor(1)
+
+    def ask(self, packed: Any, piece: Piece | None = None) -> None:
+        """Send a packed message, and await its reply."""
+        self.asked.append((self._waiting.submit(self.send(packed)), piece))
+
+    @abstractmethod
+    def send(self, packed: Any) -> Callable[[], dict[str, Any]]:
+        """Send a packed message; return what waits for the reply, and raises `WorkerLostError` if there is none."""
+
+    @abstractmethod
     def stop(self) -> None:
         """End the worker; only its unfinished pieces are lost."""
 
@@ -72,7 +86,7 @@ class Pool(ABC):
     def __init__(self, size: int, most: int = 0) -> None:
         self.size = size
         self._most = max(size, most)
-        self._children: dict[int, Child] = {}
+        self._children: dict[int, Worker] = {}
         self._job: Any = None
         self._numbers: Sequence[Mapping[str, int]] = ()
         self._of: tuple[WorkerRecipe, Context] | None = None
@@ -80,16 +94,12 @@ class Pool(ABC):
         self._lost: set[str] = set()
 
     @abstractmethod
-    def start(self, number: int) -> Child:
+    def start(self, number: int) -> Worker:
         """Return a new worker with this number."""
 
     @abstractmethod
     def pack(self, message: Mapping[str, Any]) -> Any:
         """Return a message in the form in which it is sent; a job's message is packed once for all workers."""
-
-    @abstractmethod
-    def wait(self, children: Mapping[int, Child]) -> Sequence[int]:
-        """Wait until some of the workers (by number) have sent a message or ended, and return their numbers."""
 
     def run(self, recipe: WorkerRecipe, context: Context, tasks: Iterable[BlockTask]) -> Iterator[ScoredBlock]:
         """Score tasks, and yield each block when it is scored.
@@ -106,7 +116,7 @@ class Pool(ABC):
         try:
             while True:
                 self._hand_out(drawn, waiting)
-                if not waiting and not any(child.pieces for child in self._children.values()):
+                if not waiting and not any(piece for child in self._children.values() for _, piece in child.asked):
                     break
                 working = True
                 yield from self._listen(waiting)
@@ -130,7 +140,7 @@ class Pool(ABC):
         self._job = self.pack({"recipe": asdict(recipe), "path": sys.path, "context": texts})
         for child in self._children.values():
             child.ready = False
-            child.send(self._job)
+            child.ask(self._job)
 
     def _hand_out(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> None:
         """Give every worker that has begun the job up to `AHEAD` pieces, one to each before any gets a second.
@@ -142,16 +152,16 @@ class Pool(ABC):
         starting = len(self._children) - len(ready)
         for held in range(AHEAD):
             for child in ready:
-                if len(child.pieces) > held:
+                if len(child.asked) > held:
                     continue
                 if len(waiting) <= starting and not self._draw(drawn, waiting) and (held or not waiting):
                     break
-                child.pieces.append(piece := waiting.popleft())
+                piece = waiting.popleft()
                 # A worker is told the texts by their numbers in the job.
                 (sources, statements), task = self._numbers, piece.work.task
                 pairs = task.pairs[piece.first : piece.end]
                 numbered = [(sources[source], statements[statement]) for source, statement in pairs]
-                child.send(self.pack({"pairs": numbered, "wanted": list(task.wanted)}))
+                child.ask(self.pack({"pairs": numbered, "wanted": list(task.wanted)}), piece)
         starting = 0
         for number in range(self._most):
             if number in self._children and self._children[number].ready:
@@ -161,7 +171,7 @@ class Pool(ABC):
                 break
             if number not in self._children:
                 self._children[number] = self.start(number)
-                self._children[number].send(self._job)
+                self._children[number].ask(self._job)
 
     def _draw(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> bool:
         """Put the next task into `waiting`; return False if there is none."""
@@ -172,46 +182,49 @@ class Pool(ABC):
         return False
 
     def _listen(self, waiting: deque[Piece]) -> Iterator[ScoredBlock]:
-        """Yield the blocks that messages complete; put dead workers' pieces back; raise a worker's `UserError`."""
+        """Yield the blocks that replies complete; put dead workers' pieces back; raise a worker's `UserError`."""
         error = ""
-        for number in self.wait(self._children):
-            child = self._children[number]
-            messages = child.receive()
-            if messages is None and self._bury(number, waiting):
-                yield from self._give_up(waiting)
-            for message in messages or ():
+        wait([child.asked[0][0] for child in self._children.values() if child.asked], return_when=FIRST_COMPLETED)
+        for number, child in list(self._children.items()):
+            while child.asked and child.asked[0][0].done():
+                reply, piece = child.asked[0]
+                if isinstance(lost := reply.exception(), WorkerLostError):
+                    if self._bury(number, lost, waiting):
+                        yield from self._give_up(waiting)
+                    break
+                message = reply.result()
+                child.asked.popleft()
                 for text in message.get("said", ()):
                     _log.warning("%s", text)
                 error = error or message.get("error", "")
                 if "ready" in message:
                     child.ready, self._deaths = True, 0
-                elif child.ready:  # else the job could not begin, and nothing was sent
-                    piece = child.pieces.popleft()
-                    yield from _store_results(piece, message) if "answers" in message else ()
+                elif piece and "answers" in message:
+                    yield from _store_results(piece, message)
         if error:
             raise UserError(error)
 
-    def _bury(self, number: int, waiting: deque[Piece]) -> bool:
+    def _bury(self, number: int, lost: WorkerLostError, waiting: deque[Piece]) -> bool:
         """Put a dead worker's pieces into `waiting`; return whether its first piece has now killed `KILLS` workers."""
         child = self._children.pop(number)
-        how, place = child.ending()
         child.stop()
-        waiting.extendleft(reversed(child.pieces))
-        if place:
-            if place not in self._lost:
-                _log.warning("%s. Others score what its workers had not finished.", how)
-            self._lost.add(place)
+        pieces = [piece for _, piece in child.asked if piece]
+        waiting.extendleft(reversed(pieces))
+        if lost.place:
+            if lost.place not in self._lost:
+                _log.warning("%s. Others score what its workers had not finished.", lost)
+            self._lost.add(lost.place)
             return False
-        pairs = sum(piece.end - piece.first for piece in child.pieces)
-        _log.warning("A worker %s. Another one scores the %s pairs that it had not finished.", how, f"{pairs:,}")
-        if child.ready and child.pieces:
-            child.pieces[0].kills += 1
-            return child.pieces[0].kills >= KILLS
+        pairs = sum(piece.end - piece.first for piece in pieces)
+        _log.warning("A worker %s. Another one scores the %s pairs that it had not finished.", lost, f"{pairs:,}")
+        if child.ready and pieces:
+            pieces[0].kills += 1
+            return pieces[0].kills >= KILLS
         self._deaths += not child.ready
         begun = sum(other.ready for other in self._children.values())
         if self._deaths >= KILLS and not begun:
             raise UserError(
-                f"A worker process {how} before it scored anything, {KILLS} times in a row. If memory is short, ask "
+                f"A worker process {lost} before it scored anything, {KILLS} times in a row. If memory is short, ask "
                 "for fewer processes with --set executor.workers=NUMBER."
             )
         if self._deaths >= KILLS:

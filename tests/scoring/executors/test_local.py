@@ -23,7 +23,7 @@ from metaeval.runs.prepared_run import prepare
 from metaeval.runs.row_scores import score_rows
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import context_of
-from metaeval.scoring.executors import local
+from metaeval.scoring.executors import local, worker_pool
 from metaeval.scoring.executors.contract import BlockTask
 from metaeval.scoring.score_store import ScoreStore
 from tests.scoring.executors.job import ALL, TEXTS, begun, running
@@ -331,9 +331,8 @@ def test_a_block_with_an_error_does_not_take_the_scores_of_the_next(folder, monk
     config = RunConfig(executor={"workers": 1})
     (metric,) = load_metrics(["breaks:own"], config).by_name.values()
     tasks = [BlockTask(at, [b"first", b"second"], texts[at : at + 2], [0]) for at in (0, 2)]
-    wait = local.ProcessPool.wait
     # Both blocks are answered before the first answer is read.
-    monkeypatch.setattr(local.ProcessPool, "wait", lambda *given: time.sleep(0.5) or wait(*given))
+    monkeypatch.setattr(worker_pool, "wait", lambda *given, **more: time.sleep(0.5) or wait(*given, **more))
     with closing(local.ProcessPool(local.places(1))) as pool:
         done = pool.run(recipe_of(["breaks:own"], [metric], config), context_of(texts), tasks)
         block = next(done)
