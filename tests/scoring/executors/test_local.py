@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import time
 from collections import Counter
+from concurrent.futures import wait
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
