@@ -159,7 +159,7 @@ FAULTS = [
         "auto",
         "line 1: looks like ragas and lacks the field retrieved_contexts[]; or looks",
     ),
-    ("a.csv", [OWN], "jsonl", "the format jsonl is read from JSON"),
+    ("a.csv", [OWN], "jsonl", "is a table, and the format jsonl"),
     ("a.json", [[{"output": "x", "question": "Q"}]], "auto", "lacks the field ctxs; or looks like alce and lacks"),
     ("a.jsonl", [OWN], "alse", "Did you mean 'alce'?"),
     ("a.jsonl", [OWN, {"text": "x"}], "auto", "line 2: field 'passages' is missing"),
@@ -186,7 +186,7 @@ def test_crag25_says_which_topic_or_text_is_missing(tmp_path):
     with pytest.raises(UserError, match="line 1: field 'topic' is \"t2\"; allowed: a topic of"):
         read_answers(path)
     written(tmp_path, "study1_retrieval.jsonl", TOPIC | {"references_texts": ["x"]})
-    with pytest.raises(UserError, match="field 'references_texts' has 1 texts for 2 ids"):
+    with pytest.raises(UserError, match="field 'references_texts' is .*; allowed: one text for each of 2 ids"):
         read_answers(path)
 
 

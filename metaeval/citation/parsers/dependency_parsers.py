@@ -38,7 +38,7 @@ class Parse:
     def __post_init__(self) -> None:
         count = len(self.tokens)
         if (len(self.labels), len(self.heads)) != (count, count):
-            raise ValueError(f"{count} tokens have {len(self.labels)} labels and {len(self.heads)} heads.")
+            raise ValueError(f"A parse of {count} tokens, {len(self.labels)} labels, {len(self.heads)} heads.")
         for place, head in enumerate(self.heads):
             if not 0 <= head < count:
                 raise ValueError(f"Token {place} has head {head}; allowed are 0 to {count - 1}.")
@@ -145,11 +145,8 @@ def _load(source: str) -> tuple[Language, str]:
         advice = f"type 'python -m spacy download {source}', or use the parser 'small'"
         raise UserError(f"spaCy has no pipeline {source!r}: {advice}.") from error
     except Exception as error:  # every part of a pipeline has its own reader, and a broken file its own error
-        reason = " ".join(str(error).split())[:200]
-        reason = f"{type(error).__name__}: {reason}"
-        raise UserError(
-            f"The spaCy pipeline {source!r} cannot be loaded ({reason}): use the parser 'small'."
-        ) from error
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise UserError(f"The spaCy pipeline {source!r} cannot be loaded ({reason}): use 'small'.") from error
     if "parser" not in language.pipe_names:
         parts = ", ".join(language.pipe_names)
         raise UserError(f"The spaCy pipeline {source!r} has no dependency parser, but {parts}: choose another.")

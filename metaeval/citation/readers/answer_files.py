@@ -70,13 +70,9 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
     if beside is None:
         raise UserError(f"{path}: the passages are missing; put {places[0].name} into the same folder.")
     topics = {row.text("topic"): row for row in read_rows(beside)}
-    texts = {topic: row.texts("references_texts") for topic, row in topics.items()}
-    for topic, row in topics.items():
-        if len(texts[topic]) != (ids := len(row.texts("references_ids"))):
-            raise UserError(
-                f"{row.where}: field 'references_texts' has {len(texts[topic])} texts for {ids} ids: give one text "
-                "for each id."
-            )
+    for row in topics.values():
+        if len(row.texts("references_texts")) != (ids := len(row.texts("references_ids"))):
+            raise row.error("references_texts", f"one text for each of {ids} ids")
     for row in rows:
         topic = row.text("topic")
         if topic not in topics:
@@ -84,7 +80,7 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
         yield Answer(
             id=row.identifier("response"),
             text=row.text("text"),
-            passages=tuple(map(Passage, texts[topic])),
+            passages=tuple(map(Passage, topics[topic].texts("references_texts"))),
             question=topics[topic].text("query"),
             group=topic,
             system=row.optional_text("style"),
@@ -214,15 +210,13 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None, cl
     Raises `UserError`, with file, item and field, for an empty file, another format, missing passages and duplicate
     ids.
     """
-    if form == "auto" and path.suffix.lower() in TABLES and path.is_file():
+    is_table = form == "auto" and path.suffix.lower() in TABLES and path.is_file()
+    rows = [] if is_table else _rows(path, form)
+    if is_table or (form == "auto" and is_table_row(rows[0].fields)):
         answers = answers_of_table(read_table(path), sources, clean)
     else:
-        rows = _rows(path, form)
-        if form == "auto" and is_table_row(rows[0].fields):
-            answers = answers_of_table(read_table(path), sources, clean)
-        else:
-            answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
-            answers = clean_up(answers, path.name) if clean else answers
+        answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
+        answers = clean_up(answers, path.name) if clean else answers
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
 
@@ -239,11 +233,8 @@ def answers_of_table(table: UserTable, sources: Path | None = None, clean: bool 
         answers = add_source_texts(answers_in(table, columns), table.name, sources)
     if answers:
         return clean_up(answers, Path(table.name).name) if clean else answers
-    raise UserError(
-        f"{table.name} is a table with a statement in each row (column {shown(columns.roles['statement'])}), and not "
-        f"of answers with marks such as [1]: use 'metaeval score -d ratings --data {table.name}', "
-        "'metaeval label' or 'metaeval estimate'."
-    )
+    column = f"column {shown(columns.roles['statement'])}"
+    raise UserError(f"{table.name} is a table with a statement in each row ({column}): use 'metaeval label'.")
 
 
 def _read(rows: list[DataRow], form: str, path: Path, sources: Path | None) -> list[Answer]:
@@ -345,10 +336,8 @@ def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = Non
     named = {name: {answer.system for answer in file_answers} for name, file_answers in read.items()}
     for (name, systems), (other, others) in permutations(named.items(), 2):
         if "" in systems and name in others:
-            raise UserError(
-                f"Answers in {other} name the system {name!r}, and those in the file {name} name none, so that they "
-                "get the same name: rename the file, or name its system in the field 'system'."
-            )
+            held = f"Answers in {other} name the system {name!r}, which the answers of {name} get from their file"
+            raise UserError(f"{held}: rename the file, or name its system in the field 'system'.")
     answers: list[Answer] = []
     for name, file_answers in read.items():
         prefix = f"{name}/" if len(files) > 1 else ""
@@ -394,8 +383,7 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
         for form in telling
         if shares[form] == least
     ]
-    names = list(map(str, row.fields))
-    fields = ", ".join([*names[:12], *(["..."] if len(names) > 12 else [])]) or "none"
+    fields = ", ".join([*map(str, [*row.fields][:12]), *["..."][: len(row.fields) > 12]]) or "none"
     if least <= 0.5 and hint:
         raise UserError(f"{row.where}: {'; or '.join(near[:2])} (it has {fields}): add or rename it, or {hint}.")
     known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
@@ -414,23 +402,17 @@ def _rows(path: Path, form: str) -> list[DataRow]:
     if path.suffix.lower() in TABLES and path.is_file():
         if form in ("auto", VECTARA.name) and (rows := vectara_rows(read_table(path))):
             return rows
-        if form != "auto":
-            raise UserError(f"{path} is a table, and the format {form} is read from JSON: leave --format out.")
-        raise UserError(
-            f"{path} is a table, and questions are read from JSON: give JSON lines with a question and passages "
-            "('metaeval cite formats jsonl' shows one)."
-        )
+        read = "questions are" if form == "auto" else f"the format {form} is"
+        raise UserError(f"{path} is a table, and {read} read from JSON ('metaeval cite formats' shows it).")
     rows = list(read_rows(path, HINT, lone_surrogates=True))
     whole = rows[0].fields if len(rows) == 1 and not is_answer(rows[0].fields) else {}
     held = next((whole[name] for name in ("data", "samples") if name in whole), None)
     if not isinstance(held, Mapping) and ("data" in whole or isinstance(held, list)):
         if not isinstance(held, list):
             raise UserError(f"{path}: field 'data' is {shown(held)}; allowed: a list of items.")
-        rows = []
-        for number, value in enumerate(held, start=1):
-            if not isinstance(value, dict):
-                raise UserError(f"{path} record {number} is {shown(value)}; allowed: a JSON object.")
-            rows.append(DataRow(f"{path} record {number}", value))
+        rows = [DataRow(f"{path} record {number}", value) for number, value in enumerate(held, start=1)]
+        if wrong := next((row for row in rows if not isinstance(row.fields, dict)), None):
+            raise UserError(f"{wrong.where} is {shown(wrong.fields)}; allowed: a JSON object.")
     if not rows:
         raise UserError(f"{path} holds no answers: give a file with at least one.")
     return rows
