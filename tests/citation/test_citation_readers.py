@@ -186,7 +186,7 @@ def test_crag25_says_which_topic_or_text_is_missing(tmp_path):
     with pytest.raises(UserError, match="line 1: field 'topic' is \"t2\"; allowed: a topic of"):
         read_answers(path)
     written(tmp_path, "study1_retrieval.jsonl", TOPIC | {"references_texts": ["x"]})
-    with pytest.raises(UserError, match="field 'references_texts' is .*; allowed: one text for each of 2 ids"):
+    with pytest.raises(UserError, match=r"field 'references_texts' is .*; allowed: one text for each of 2 ids"):
         read_answers(path)
 
 

@@ -378,14 +378,11 @@ def form_of(row: DataRow, telling: Mapping[str, Sequence[str]], what: str, hint:
         return complete
     shares = {form: len(paths) / len(telling[form]) for form, paths in missing.items()}
     least = min(shares.values())
-    near = [
-        f"looks like {form} and lacks the field {missing[form][0].split('|')[0]}"
-        for form in telling
-        if shares[form] == least
-    ]
+    near = [form for form in telling if shares[form] == least][:2]
+    lacks = "; or ".join(f"looks like {form} and lacks the field {missing[form][0].split('|')[0]}" for form in near)
     fields = ", ".join([*map(str, [*row.fields][:12]), *["..."][: len(row.fields) > 12]]) or "none"
     if least <= 0.5 and hint:
-        raise UserError(f"{row.where}: {'; or '.join(near[:2])} (it has {fields}): add or rename it, or {hint}.")
+        raise UserError(f"{row.where}: {lacks} (it has {fields}): add or rename it, or {hint}.")
     known = hint or "Known formats: " + "; ".join(f"{form}: {', '.join(paths)}" for form, paths in telling.items())
     raise UserError(f"{row.where}: no known format of {what} has the fields {fields}; {known}.")
 

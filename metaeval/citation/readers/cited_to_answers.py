@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,11 +19,9 @@ from metaeval.citation.readers.mark_insertion import (
     PLACED,
     with_marks,
 )
-from metaeval.citation.readers.source_texts import SourceTexts, names_of
+from metaeval.citation.readers.source_texts import Texts, names_of, read_texts
 from metaeval.core.errors import count, shown
 from metaeval.corpus.data_rows import DataRow
-
-_LOST = (NOT_PLACED, NO_SOURCE)
 
 
 @dataclass
@@ -57,11 +55,9 @@ class CitedReading:
 
     def losses(self) -> Iterator[str]:
         """Yield what was left out, with counts, as clauses for warnings."""
-        for reason in _LOST:
+        for reason, what in ((NOT_PLACED, "citation"), (NO_SOURCE, "citation"), (NO_SOURCES, "span")):
             if number := self.reasons[reason]:
-                yield f"{count(number, 'citation')} {reason}"
-        if number := self.reasons[NO_SOURCES]:
-            yield f"{count(number, 'span')} {NO_SOURCES}"
+                yield f"{count(number, what)} {reason}"
         if number := self.reasons[BRACKETS]:
             brackets = f"{count(number, 'bracket')} of the texts read as round brackets"
             yield f"{brackets}, since citations of this format are data beside the text"
@@ -80,39 +76,30 @@ class CitedReading:
 def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None = None) -> CitedReading:
     """Return the answers in the rows of a file of a format. sources: file or folder of the texts of sources.
 
-    Raises `UserError` for a row of another shape, and as `SourceTexts.read` does.
+    Raises `UserError` for a row of another shape, and as `read_texts` does.
     """
-    reading, texts = CitedReading(form), SourceTexts()
-    # An answer's id is by default the row's number from 1, and for the row's second answer NUMBER#2.
-    cited: Iterable[tuple[str, CitedText]] = (
-        (text.id or (f"{number}#{sample + 1}" if sample else str(number)), text)
-        for number, row in enumerate(rows, start=1)
-        for sample, text in enumerate(_drafts(form, row, reading))
-    )
-    if sources:
-        cited = list(cited)
-        texts.keep(
-            key for name, text in cited for at, source in enumerate(text.sources) for key in names_of(source, name, at)
-        )
-        texts.read(sources)
+    reading, cited = CitedReading(form), list[tuple[str, CitedText]]()
+    for number, row in enumerate(rows, start=1):
+        reply = unwrapped(row)
+        drafts = [*form.read(reply)]
+        reading.unread += filter(None, [unread_text(form, reply.fields, drafts)])
+        # An answer's id is by default the row's number from 1, and for the row's second answer NUMBER#2.
+        ids = (f"{number}#{sample + 1}" if sample else str(number) for sample in range(len(drafts)))
+        cited += [(text.id or default, text) for default, text in zip(ids, drafts, strict=True)]
+    named = ((source, name, at) for name, text in cited for at, source in enumerate(text.sources))
+    texts = read_texts(sources, {key for each in named for key in names_of(*each)}) if sources else {}
     reading.answers = [_answer(name, text, texts, reading) for name, text in cited]
     return reading
 
 
-def _drafts(form: AnswerFormat, row: DataRow, reading: CitedReading) -> list[CitedText]:
-    reply = unwrapped(row)
-    drafts = [*form.read(reply)]
-    reading.unread += filter(None, [unread_text(form, reply.fields, drafts)])
-    return drafts
-
-
-def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReading) -> Answer:
+def _answer(name: str, cited: CitedText, texts: Texts, reading: CitedReading) -> Answer:
     reading.left_out.update(cited.left_out)
     text = cited.text if cited.marks_in_text else with_marks(cited, reading.reasons)
     used = {source for span in cited.spans for source in span.sources}
     passages = []
     for place, source in enumerate(cited.sources):
-        outside = None if source.text.strip() else texts.find(source, name, place)
+        keys = () if source.text.strip() else names_of(source, name, place)
+        outside = next((texts[key] for key in keys if key in texts), None)
         passage = outside or Passage(source.text or "\n".join(source.quotes), source.title)
         is_cited = place in used or cited.marks_in_text
         reading.cited_sources += is_cited
@@ -129,16 +116,18 @@ def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReadi
 def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
     """Return the answers with texts of a file or folder of sources for the passages that have none.
 
-    A passage whose text is not there either stays without one. Raises `UserError` as `SourceTexts.read` does.
+    A passage whose text is not there either stays without one. Raises `UserError` as `read_texts` does.
     """
-    texts = SourceTexts()
-    for answer in answers:
-        listed = enumerate(CitedSource(id=passage.source) for passage in answer.passages)
-        texts.keep(key for at, source in listed for key in names_of(source, answer.id, at))
-    texts.read(sources)
+    blank = {
+        (answer.id, at): names_of(CitedSource(id=passage.source), answer.id, at)
+        for answer in answers
+        for at, passage in enumerate(answer.passages)
+        if not passage.text.strip()
+    }
+    texts = read_texts(sources, {key for keys in blank.values() for key in keys})
 
     def filled(passage: Passage, name: str, at: int) -> Passage:
-        known = None if passage.text.strip() else texts.find(CitedSource(id=passage.source), name, at)
+        known = next((texts[key] for key in blank.get((name, at), ()) if key in texts), None)
         return replace(known, source=passage.source) if known else passage
 
     return [

@@ -87,30 +87,21 @@ def read_judged(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, ExpertClaims,
         for system in answers.fields:
             answer = answers.row(system)
             answer.text("answer_string")
-            yield _judged(question, system, answer.rows("claims"))
-
-
-def _judged(question: str, system: str, claims: Sequence[DataRow]) -> tuple[Answer, ExpertClaims, int]:
-    numbers: dict[str, int] = {}
-    read: list[tuple[str, tuple[int, ...], float | None]] = []
-    bare = 0
-    for claim in claims:
-        support = claim.choice("support", published.SUPPORT)
-        entries = dict.fromkeys(claim.texts("evidence"))
-        texts = [text for entry in entries if (text := published.EvidencePassage.parse(entry).text)]
-        cited = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
-        # Each claim is one line: some end in the first number of a list, which a line break would make a sentence.
-        if text := " ".join(strip_marks(claim.text("claim_string")).split()):
-            bare += len(entries) - len(texts)
-            read.append((text, tuple(cited), None if support is None or not cited else support / 2))
-    text, places = write_statements([(text, cited) for text, cited, _ in read])
-    answer = Answer(
-        id=content_id(question, system),
-        text=text,
-        passages=tuple(map(Passage, numbers)),
-        question=question,
-        group=f"q-{content_id(question)}",
-        system=system,
-    )
-    placed = zip(places, read, strict=True)
-    return answer, [(start, end, text, level) for (start, end), (text, _, level) in placed], bare
+            numbers: dict[str, int] = {}
+            read: list[tuple[str, tuple[int, ...], float | None]] = []
+            bare = 0
+            for claim in answer.rows("claims"):
+                support = claim.choice("support", published.SUPPORT)
+                entries = dict.fromkeys(claim.texts("evidence"))
+                texts = [text for entry in entries if (text := published.EvidencePassage.parse(entry).text)]
+                cited = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
+                # Each claim is one line: some end in the first number of a list, which a line break would make a
+                # sentence.
+                if text := " ".join(strip_marks(claim.text("claim_string")).split()):
+                    bare += len(entries) - len(texts)
+                    read.append((text, tuple(cited), None if support is None or not cited else support / 2))
+            text, places = write_statements([(text, cited) for text, cited, _ in read])
+            passages, group = tuple(map(Passage, numbers)), f"q-{content_id(question)}"
+            written = Answer(content_id(question, system), text, passages, question, group, system)
+            placed = zip(places, read, strict=True)
+            yield written, [(start, end, text, level) for (start, end), (text, _, level) in placed], bare

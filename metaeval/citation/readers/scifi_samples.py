@@ -59,22 +59,19 @@ def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:
 
 def with_marks(paragraph: str, cited: Sequence[tuple[int, int]]) -> str:
     """Return a paragraph with citations (offset, number) written as marks [n]; those at one offset keep their order."""
-    parts, end = [], 0
-    for offset, number in sorted(cited, key=lambda citation: citation[0]):
-        parts += [paragraph[end:offset], f"[{number}]"]
-        end = offset
-    return "".join([*parts, paragraph[end:]])
+    for offset, number in sorted(cited, key=lambda citation: citation[0])[::-1]:
+        paragraph = f"{paragraph[:offset]}[{number}]{paragraph[offset:]}"
+    return paragraph
 
 
 def _cited(row: DataRow) -> list[tuple[int, int]]:
     """Return the paragraph's citations as (offset, number of the document from 1), in the order of the file."""
     paragraph, documents = row.text("paragraph"), len(row.rows("documents"))
     if mark := next((mark for mark in find_marks(paragraph) if mark.number is not None), None):
-        raise UserError(
-            f"{row.where}: the paragraph must have no citation marks, but has "
-            f"{shown(paragraph[mark.start : mark.end])} at offset {mark.start}: put its citations into "
-            "'citations', or use the format jsonl ('metaeval cite formats jsonl' shows it)."
+        held = (
+            f"{row.where}: the paragraph has {shown(paragraph[mark.start : mark.end])} at offset {mark.start}"
         )
+        raise UserError(f"{held}: put its citations into 'citations', or use the format jsonl.")
     citations = []
     for citation in row.rows("citations"):
         offset, number = citation.number("position"), citation.number("document")

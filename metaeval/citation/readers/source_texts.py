@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -34,39 +34,29 @@ def plain_url(url: str) -> str:
     return f"{host}{port}{split.path.rstrip('/')}{query}" if host else url.strip()
 
 
-class SourceTexts:
-    """Texts of sources by the keys that `keep` was given: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX)."""
+Texts = dict[tuple[str, str], Passage]
+"""Texts of sources by the keys that `names_of` gives: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX)."""
 
-    def __init__(self) -> None:
-        self._wanted: set[tuple[str, str]] = set()
-        self._texts: dict[tuple[str, str], Passage] = {}
 
-    def keep(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Add keys of sources whose texts `read` will store."""
-        self._wanted.update(keys)
+def read_texts(path: Path, wanted: Collection[tuple[str, str]]) -> Texts:
+    """Return the texts with these keys of a file (JSON lines, a table), or of a folder of text files named by ids.
 
-    def read(self, path: Path) -> None:
-        """Store the texts of a file (JSON lines, a table), or of a folder of text files named by the sources' ids.
-
-        Raises `UserError` for an unreadable file, a row without text or key, and two different texts of a wanted
-        source.
-        """
-        for where, fields in _rows(path):
-            text = _first(fields, _TEXTS)
-            keys = list(_keys(fields))
-            if text is None or not keys:
-                lacking = "names no source" if text is not None else "has no text"
-                raise UserError(f"{where} {lacking} (it has {', '.join(map(str, fields)) or 'nothing'}): {_HINT}.")
-            passage = Passage(text, _first(fields, ("title",)) or "")
-            for key in keys:
-                if key in self._wanted and self._texts.setdefault(key, passage).text != text:
-                    named = f"{key[0]} {key[1][:80]!r}"
-                    raise UserError(f"{where}: the source with {named} has two different texts; keep one.")
-
-    def find(self, source: CitedSource, answer: str, place: int) -> Passage | None:
-        """Return the passage of a source by its id, its url, or its index in the answer (place); None without one."""
-        keys = names_of(source, answer, place)
-        return next((self._texts[key] for key in keys if key in self._texts), None)
+    Raises `UserError` for an unreadable file, a row without text or key, and two different texts of a wanted source.
+    """
+    texts: Texts = {}
+    for where, fields in _rows(path):
+        names = _TEXTS, _IDS, _URLS, _INDICES, _ANSWERS, ("title",)
+        text, name, url, index, answer, title = (_first(fields, each) for each in names)
+        places = ("id", name), ("url", url and plain_url(url)), ("index", index and f"{answer or ''}/{index}")
+        keys = [(kind, value) for kind, value in places if value]
+        if text is None or not keys:
+            lacking = "names no source" if text is not None else "has no text"
+            raise UserError(f"{where} {lacking} (it has {', '.join(map(str, fields)) or 'nothing'}): {_HINT}.")
+        for key in keys:
+            if key in wanted and texts.setdefault(key, Passage(text, title or "")).text != text:
+                named = f"{key[0]} {key[1][:80]!r}"
+                raise UserError(f"{where}: the source with {named} has two different texts; keep one.")
+    return texts
 
 
 def names_of(source: CitedSource, answer: str, place: int) -> list[tuple[str, str]]:
@@ -74,13 +64,6 @@ def names_of(source: CitedSource, answer: str, place: int) -> list[tuple[str, st
     url = plain_url(source.url) if source.url else ""
     indices = [("index", f"{answer}/{place}"), ("index", f"/{place}")]
     return [*(key for key in (("id", source.id), ("url", url), ("id", url)) if key[1]), *indices]
-
-
-def _keys(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield from (("id", value) for value in [_first(fields, _IDS)] if value)
-    yield from (("url", plain_url(value)) for value in [_first(fields, _URLS)] if value)
-    index = _first(fields, _INDICES)
-    yield from [("index", f"{_first(fields, _ANSWERS) or ''}/{index}")] if index else []
 
 
 def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
@@ -95,9 +78,7 @@ def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     if path.is_dir():
         files = sorted(entry for entry in path.iterdir() if entry.is_file() and not entry.name.startswith("."))
         if not files:
-            raise UserError(
-                f"The folder of sources {path} holds no file: give one with text files named by the sources' ids."
-            )
+            raise UserError(f"The folder {path} holds no file: give text files named by the ids of sources.")
         for file in files:
             yield str(file), {"id": file.stem if file.suffix in (".txt", ".md") else file.name, "text": read_text(file)}
     elif path.suffix.lower() == ".parquet":

@@ -69,13 +69,13 @@ def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """
     for row in rows:
         statements: list[dict[str, Any]] = []
-        pages = row.row("citations_deduped") if _field(row, "citations") != [] else DataRow(row.where, {})
+        pages = row.row("citations_deduped") if row.value("citations") != [] else DataRow(row.where, {})
         passages = [Passage(pages.row(url).optional_text("url_content"), source=url) for url in pages.fields]
         for number, url in enumerate(pages.fields, start=1):
             page = pages.row(url)
-            facts, is_read = page.texts("facts"), _field(page, "validate_error") is None
+            facts, is_read = page.texts("facts"), page.value("validate_error") is None
             verdicts = [
-                (each.number("idx"), _field(each, "result")) for each in _rows(page, "validate_res")[0] if is_read
+                (each.number("idx"), each.value("result")) for each in _rows(page, "validate_res")[0] if is_read
             ]
             texts = dict(enumerate(facts))
             for place in texts.keys() - dict(verdicts).keys():
@@ -88,13 +88,6 @@ def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
             places = {passage.source: number for number, passage in enumerate(passages, start=1)}
             statements = [{"text": fact, "cited": [places[url]], "levels": ["unknown"]} for fact, url in lost]
         yield _answer(row.identifier("id"), statements, passages, "fact", question=row.optional_text("prompt"))
-
-
-def _field(row: DataRow, name: str) -> Any:
-    """Return a field of any type; raises `UserError` where it is missing."""
-    if name not in row.fields:
-        row.text(name)  # raises the error
-    return row.fields[name]
 
 
 def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
