@@ -26,10 +26,12 @@ Ids are unique among the lines of their type. Other fields are errors: free cont
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic_core import ErrorDetails
 
 from metaeval.core.errors import Problem, UserError, shown, shown_with_hint
 from metaeval.core.files import write_text
@@ -42,182 +44,146 @@ FORMAT = "metaeval-corpus/1"
 
 Record = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """What is allowed in one field of a record.
-
-    fits: returns whether a value is allowed. allowed: the allowed values in words. required: the field must be there.
-    inner: what is allowed in the fields of a value that is an object, or a list of objects; None: not checked.
-    """
-
-    fits: Callable[[Any], bool]
-    allowed: str
-    required: bool = False
-    inner: Mapping[str, Field] | None = None
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_filled(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_count(value: Any) -> bool:
-    # bool is a subclass of int: `true` is not a number here.
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
 LEVELS: Mapping[str, SupportLevel] = {level.label: level for level in sorted(SupportLevel, reverse=True)}
 
-_ID = Field(_is_filled, "a string that is not empty", required=True)
-_OPTIONAL_ID = Field(_is_filled, "a string that is not empty")
-_TEXT = Field(_is_text, "a string")
-_META = Field(_is_object, "an object")
-_LEVEL = Field(lambda v: isinstance(v, str) and plain_word(v) in WORDS, ", ".join(LEVELS), required=True)
-_EVIDENCE: Mapping[str, Field] = {
-    "sentences": Field(lambda v: isinstance(v, list) and all(map(_is_count, v)), "a list of whole numbers from 0"),
-    "texts": Field(lambda v: isinstance(v, list) and all(map(_is_filled, v)), "a list of strings that are not empty"),
+
+def _filled(text: str) -> str:
+    if not text.strip():
+        raise ValueError("a string that is not empty")
+    return text
+
+
+def _level(word: Any) -> SupportLevel:
+    if not isinstance(word, str) or plain_word(word) not in WORDS:
+        raise ValueError(", ".join(LEVELS))
+    return WORDS[plain_word(word)]
+
+
+Filled = Annotated[str, AfterValidator(_filled)]
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    meta: dict[str, Any] = {}
+
+
+class _Header(_Line):
+    format: Literal["metaeval-corpus/1"]
+    name: Filled
+    demo: bool = False
+    dropped: dict[str, NonNegativeInt] = {}
+
+
+class _DocumentLine(_Line):
+    id: Filled
+    text: str = ""
+    sentences: list[str] = []
+    title: str = ""
+    url: str = ""
+
+
+class _StatementLine(_Line):
+    id: Filled
+    text: Filled
+    group: Filled = ""
+    system: str = ""
+    level: Annotated[SupportLevel | None, BeforeValidator(_level)] = None
+
+
+class _EvidenceSet(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    sentences: list[NonNegativeInt] = []
+    texts: list[Filled] = []
+
+
+class _CitationLine(_Line):
+    statement: Filled
+    document: Filled
+    id: Filled = Field(default_factory=lambda known: f"{known.get('statement')}:{known.get('document')}")
+    level: Annotated[SupportLevel, BeforeValidator(_level)]
+    evidence: _EvidenceSet = _EvidenceSet()
+    evidence_sets: list[_EvidenceSet] = []
+
+
+_LINES: Mapping[str, type[_Line]] = {
+    "corpus": _Header,
+    "document": _DocumentLine,
+    "statement": _StatementLine,
+    "citation": _CitationLine,
 }
 
-SCHEMA: Mapping[str, Mapping[str, Field]] = {
-    "corpus": {
-        "format": Field(lambda v: v == FORMAT, f'"{FORMAT}"', required=True),
-        "name": _ID,
-        "demo": Field(lambda v: isinstance(v, bool), "true or false (true: the labels are made up)"),
-        "dropped": Field(
-            lambda v: isinstance(v, dict) and all(map(_is_count, v.values())), "an object of counts by reason"
-        ),
-        "meta": _META,
-    },
-    "document": {
-        "id": _ID,
-        "text": _TEXT,
-        "sentences": Field(lambda v: isinstance(v, list) and all(map(_is_text, v)), "a list of strings"),
-        "title": _TEXT,
-        "url": _TEXT,
-        "meta": _META,
-    },
-    "statement": {
-        "id": _ID,
-        "text": _ID,
-        "group": _OPTIONAL_ID,
-        "system": _TEXT,
-        "level": replace(_LEVEL, required=False),
-        "meta": _META,
-    },
-    "citation": {
-        "id": _OPTIONAL_ID,
-        "statement": _ID,
-        "document": _ID,
-        "level": _LEVEL,
-        "evidence": Field(_is_object, 'an object with "sentences" or "texts"', inner=_EVIDENCE),
-        "evidence_sets": Field(
-            lambda v: isinstance(v, list) and all(map(_is_object, v)),
-            'a list of objects with "sentences" or "texts"',
-            inner=_EVIDENCE,
-        ),
-        "meta": _META,
-    },
-}
+Numbered = tuple[int, Record, _Line | None]
+"""A line's number, from 1, its object, and that as it was read (None if it has a fault)."""
 
 
-def check_record(line: int, record: Any) -> Iterator[Problem]:
-    """Yield every problem that one line has by itself. line: its number, from 1. record: its parsed JSON."""
+def _read_line(line: int, record: Any, problems: list[Problem]) -> _Line | None:
+    """Return one line as it was read or, after every problem that it has by itself is added, None."""
+    kind = record.get("type") if isinstance(record, dict) else None
     if not isinstance(record, dict):
-        yield Problem(line, "the line", shown(record), "one JSON object per line")
-        return
-    kind = record.get("type")
-    if not isinstance(kind, str) or kind not in SCHEMA:
-        fault = shown_with_hint(kind, SCHEMA) if "type" in record else "missing"
-        yield Problem(line, "type", fault, ", ".join(SCHEMA))
-        return
-    yield from _check_fields(line, {key: value for key, value in record.items() if key != "type"}, SCHEMA[kind], "")
+        problems.append(Problem(line, "the line", shown(record), "one JSON object per line"))
+        return None
+    if not isinstance(kind, str) or kind not in _LINES:
+        fault = shown_with_hint(kind, _LINES) if "type" in record else "missing"
+        problems.append(Problem(line, "type", fault, ", ".join(_LINES)))
+        return None
     if kind == "document" and ("text" in record) == ("sentences" in record):
         fault = "given together with sentences" if "text" in record else "missing"
-        yield Problem(line, "text", fault, 'exactly one of "text" and "sentences"')
-    if kind == "citation" and "evidence" in record and "evidence_sets" in record:
-        yield Problem(line, "evidence_sets", "given together with evidence", 'one of "evidence" and "evidence_sets"')
+        problems.append(Problem(line, "text", fault, 'exactly one of "text" and "sentences"'))
+    if {"evidence", "evidence_sets"} <= record.keys():
+        problems.append(Problem(line, "evidence_sets", "given together with evidence", "one of the two"))
+    try:
+        return _LINES[kind].model_validate({name: value for name, value in record.items() if name != "type"})
+    except ValidationError as error:
+        problems += [_problem(line, fault, _LINES[kind]) for fault in error.errors()]
+    return None
 
 
-def _check_fields(line: int, record: Record, fields: Mapping[str, Field], prefix: str) -> Iterator[Problem]:
-    for name, value in record.items():
-        field = fields.get(name)
-        if field is None:
-            yield Problem(line, "a field's name", prefix + shown_with_hint(name, fields), ", ".join(fields))
-        elif not field.fits(value):
-            known = LEVELS if name == "level" else ()
-            yield Problem(line, prefix + name, shown_with_hint(value, known), field.allowed)
-        elif field.inner is not None:
-            for place, inside in _objects(name, value):
-                yield from _check_fields(line, inside, field.inner, f"{prefix}{place}.")
-    for name, field in fields.items():
-        if field.required and name not in record:
-            yield Problem(line, prefix + name, "missing", field.allowed)
+def _problem(line: int, fault: ErrorDetails, kind: type[BaseModel]) -> Problem:
+    path, value = fault["loc"], fault["input"]
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)[1:]
+    if fault["type"] == "extra_forbidden":
+        known = (kind if len(path) == 1 else _EvidenceSet).model_fields
+        return Problem(line, "a field's name", shown_with_hint(place, known), ", ".join(known))
+    told = "missing" if fault["type"] == "missing" else shown_with_hint(value, LEVELS if place == "level" else ())
+    return Problem(line, place, told, fault["msg"].removeprefix("Value error, ").removeprefix("Input should be "))
 
 
-def _objects(name: str, value: Any) -> list[tuple[str, Any]]:
-    """Return (place, value) of a field's value, or of each entry if it is a list; a place is NAME or NAME[0]."""
-    return [(f"{name}[{at}]", entry) for at, entry in enumerate(value)] if isinstance(value, list) else [(name, value)]
-
-
-Numbered = tuple[int, Record]
-"""A line's number, from 1, and its parsed object."""
-
-
-def citation_id(record: Record) -> str:
-    """Return the id of a citation's record, by default STATEMENT:DOCUMENT."""
-    return str(record.get("id", f"{record.get('statement')}:{record.get('document')}"))
-
-
-def check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
+def _check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
     """Yield the problems that concern several lines, such as a citation of an unknown document.
 
     A document or statement with other faults still counts as the target of a citation, if it has an id.
     """
     firsts: dict[str, dict[str, Numbered]] = {"document": {}, "statement": {}, "citation": {}}
-    for number, record in numbered:
-        kind = record.get("type")
-        if not isinstance(kind, str) or kind not in firsts:
+    for number, record, line in numbered:
+        kind, own = str(record.get("type")), getattr(line, "id", record.get("id"))
+        if kind not in firsts or not isinstance(own, str) or not own:
             continue
-        record_id = citation_id(record) if kind == "citation" else record.get("id")
-        if not isinstance(record_id, str) or not record_id:
-            continue
-        if record_id in firsts[kind]:
-            value = f"{shown(record_id)}, which line {firsts[kind][record_id][0]} has already"
+        first = firsts[kind].setdefault(own, (number, record, line))
+        if first[0] != number:
+            value = f"{shown(own)}, which line {first[0]} has already"
             yield Problem(number, "id", value, f"an id that no other {kind} has")
-        else:
-            firsts[kind][record_id] = (number, record)
-    for number, record in numbered:
-        if record.get("type") != "citation":
+    for number, _, line in numbered:
+        if not isinstance(line, _CitationLine):
             continue
-        for end in ("statement", "document"):
-            target = record.get(end)
-            if isinstance(target, str) and target and target not in firsts[end]:
+        for end, target in (("statement", line.statement), ("document", line.document)):
+            if target not in firsts[end]:
                 yield Problem(number, end, shown(target), f"the id of a {end} in this file")
-        document = record.get("document")
-        if not isinstance(document, str) or document not in firsts["document"]:
+        _, _, document = firsts["document"].get(line.document, (0, {}, None))
+        if not isinstance(document, _DocumentLine):
             continue
-        sentences = firsts["document"][document][1].get("sentences", [])
-        if not isinstance(sentences, list):
-            continue
-        for name in ("evidence", "evidence_sets"):
-            for place, evidence in _objects(name, record.get(name)):
-                indices = evidence.get("sentences") if isinstance(evidence, dict) else None
-                if not isinstance(indices, list):
-                    continue
-                if indices and not sentences:
-                    allowed = f'evidence "texts" only, because document {shown(document)} has no "sentences"'
-                    yield Problem(number, f"{place}.sentences", shown(indices), allowed)
-                elif any(isinstance(index, int) and index >= len(sentences) for index in indices):
-                    allowed = f"0 to {len(sentences) - 1}, the sentences of document {shown(document)}"
-                    yield Problem(number, f"{place}.sentences", shown(indices), allowed)
+        last, name = len(document.sentences) - 1, shown(document.id)
+        sets = [
+            ("evidence", line.evidence),
+            *((f"evidence_sets[{n}]", one) for n, one in enumerate(line.evidence_sets)),
+        ]
+        for place, evidence in sets:
+            if any(index > last for index in evidence.sentences):
+                allowed = f"0 to {last}, the sentences of document {name}"
+                if last < 0:
+                    allowed = f'evidence "texts" only, because document {name} has no "sentences"'
+                yield Problem(number, f"{place}.sentences", shown(evidence.sentences), allowed)
 
 
 # Legal inside a JSON string, but many tools take them for the end of a line.
@@ -240,14 +206,12 @@ def read_corpus(path: Path, unjudged: bool = False) -> Corpus:
             f"levels are evaluated by 'metaeval evaluate -d ratings --data {path}'; a table with a statement and a "
             f"source in each row is scored by 'metaeval score -d ratings --data {path}'."
         )
-    numbered, problems = _check(read_text(path))
-    if unjudged:
-        problems = [problem for problem in problems if (problem.field, problem.value) != ("level", "missing")]
+    numbered, problems = _check(read_text(path), unjudged)
     if problems:
         others = len(problems) - 1
         more = f" ({others} more problem{'s' if others > 1 else ''})" if others else ""
         raise UserError(f"{path}: {problems[0]}.{more}")
-    return _build([record for _, record in numbered])
+    return _build([line for _, _, line in numbered])
 
 
 def validate(path: Path, limit: int = 100) -> list[Problem]:
@@ -275,7 +239,7 @@ def write_corpus(corpus: Corpus, path: Path) -> None:
     write_text(path, text)
 
 
-def _check(text: str) -> tuple[list[Numbered], list[Problem]]:
+def _check(text: str, unjudged: bool = False) -> tuple[list[Numbered], list[Problem]]:
     numbered: list[Numbered] = []
     problems: list[Problem] = []
     # Split at "\n" alone: str.splitlines would also cut at U+2028 and its like inside strings.
@@ -286,51 +250,39 @@ def _check(text: str) -> tuple[list[Numbered], list[Problem]]:
         except MalformedError as error:
             problems.append(Problem(number, "the line", f"not JSON ({error})", "one JSON object per line, UTF-8"))
             continue
-        is_header = isinstance(record, dict) and record.get("type") == "corpus"
+        is_object = isinstance(record, dict)
+        is_header = is_object and record.get("type") == "corpus"
         if number == lines[0][0] and not is_header:
             problems.append(Problem(number, "the first line", shown(record), _HEADER))
         elif is_header and number != lines[0][0]:
             problems.append(Problem(number, "type", '"corpus"', "once only, on the first line"))
-        problems.extend(check_record(number, record))
-        if isinstance(record, dict):
-            numbered.append((number, record))
+        lacks_level = unjudged and is_object and record.get("type") == "citation" and "level" not in record
+        read = _read_line(number, {**record, "level": SupportLevel.NONE.label} if lacks_level else record, problems)
+        if read and lacks_level:
+            read.meta[UNJUDGED] = True
+        if is_object:
+            numbered.append((number, record, read))
     if not lines:
         problems.append(Problem(1, "the file", "empty", _HEADER))
-    problems.extend(check_links(numbered))
+    problems.extend(_check_links(numbered))
     return numbered, problems
 
 
-def _build(records: Sequence[Record]) -> Corpus:
-    header, documents, statements, citations = records[0], {}, {}, []
-    for record in records:
-        record_id = record.get("id", "")
-        if record["type"] == "document":
-            optional = _chosen(record, "text", "title", "url", "meta")
-            documents[record_id] = Document(record_id, sentences=tuple(record.get("sentences", ())), **optional)
-        elif record["type"] == "statement":
-            group = str(record.get("group", record_id))
-            level = WORDS[plain_word(record["level"])] if "level" in record else None
-            optional = _chosen(record, "system", "meta")
-            statements[record_id] = Statement(record_id, record["text"], group, level=level, **optional)
-        elif record["type"] == "citation":
-            unknown = {"meta": {**record.get("meta", {}), UNJUDGED: True}}
-            sets = record.get("evidence_sets", [record.get("evidence", {})])
-            citations.append(
-                Citation(
-                    *(citation_id(record), record["statement"], record["document"]),
-                    level=WORDS[plain_word(record.get("level", SupportLevel.NONE.label))],
-                    evidence=tuple(Evidence(*(tuple(of.get(name, ())) for name in _EVIDENCE)) for of in sets),
-                    **(_chosen(record, "meta") if "level" in record else unknown),
-                )
-            )
-    return Corpus(
-        header["name"], documents, statements, tuple(citations), header.get("dropped", {}), header.get("demo", False)
-    )
-
-
-def _chosen(record: Record, *names: str) -> Record:
-    """Return those of the fields `names` that a record has, with their values."""
-    return {name: record[name] for name in names if name in record}
+def _build(lines: Sequence[_Line | None]) -> Corpus:
+    (header,) = (line for line in lines if isinstance(line, _Header))
+    documents, statements, citations = {}, {}, list[Citation]()
+    for line in lines:
+        if isinstance(line, _DocumentLine):
+            sentences = tuple(line.sentences)
+            documents[line.id] = Document(line.id, line.text, line.title, line.url, sentences, line.meta)
+        elif isinstance(line, _StatementLine):
+            group = line.group or line.id
+            statements[line.id] = Statement(line.id, line.text, group, line.system, line.meta, line.level)
+        elif isinstance(line, _CitationLine):
+            sets = line.evidence_sets or [line.evidence]
+            evidence = tuple(Evidence(tuple(one.sentences), tuple(one.texts)) for one in sets)
+            citations.append(Citation(line.id, line.statement, line.document, line.level, evidence, line.meta))
+    return Corpus(header.name, documents, statements, tuple(citations), header.dropped, header.demo)
 
 
 def _records(corpus: Corpus) -> Iterator[Record]:

@@ -123,8 +123,8 @@ _FAULTS = {  # lines, number of the faulty line, field
     "unknown statement": ([*GOOD, {**CITATION, "statement": "s2"}], 5, "statement"),
     "unknown document": ([*GOOD, {**CITATION, "document": "zz"}], 5, "document"),
     "evidence out of range": (*cited(evidence={"sentences": [2]}), "evidence.sentences"),
-    "evidence negative": (*cited(evidence={"sentences": [-1]}), "evidence.sentences"),
-    "evidence is true": (*cited(evidence={"sentences": [True]}), "evidence.sentences"),
+    "evidence negative": (*cited(evidence={"sentences": [-1]}), "evidence.sentences[0]"),
+    "evidence is true": (*cited(evidence={"sentences": [True]}), "evidence.sentences[0]"),
     "evidence without sentences": ([HEADER, TEXT, STATEMENT, CITATION], 4, "evidence.sentences"),
     "evidence twice": (*cited(evidence_sets=[]), "evidence_sets"),
     "evidence sets are one": (*sets({"sentences": [1]}), "evidence_sets"),
@@ -136,7 +136,7 @@ _FAULTS = {  # lines, number of the faulty line, field
     "no header": ([DOCUMENT], 1, "the first line"),
     "header late": ([*GOOD, HEADER], 5, "type"),
     "version": ([{**HEADER, "format": "metaeval-corpus/2"}], 1, "format"),
-    "dropped": ([{**HEADER, "dropped": {"x": -1}}], 1, "dropped"),
+    "dropped": ([{**HEADER, "dropped": {"x": -1}}], 1, "dropped.x"),
     "empty file": ([], 1, "the file"),
 }
 
