@@ -136,7 +136,8 @@ def _read_line(line: int, record: Any, problems: list[Problem]) -> _Line | None:
     try:
         return _LINES[kind].model_validate({name: value for name, value in record.items() if name != "type"})
     except ValidationError as error:
-        problems += [_problem(line, fault, _LINES[kind]) for fault in error.errors()]
+        faults = (fault for fault in error.errors() if fault["type"] != "default_factory_not_called")
+        problems += [_problem(line, fault, _LINES[kind]) for fault in faults]
     return None
 
 

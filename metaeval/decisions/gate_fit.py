@@ -89,11 +89,27 @@ def fit(
     cannot be a sample of the items.
     """
     terms = terms or Terms()
-    config = (config or RunConfig()).with_metrics(_allowed(metrics, terms))
+    names = tuple(dict.fromkeys(metrics))
+    if not names:
+        raise UserError("No metric is given: name at least one, for example -m overlap.")
+    if terms.promise == "mean" and len(names) > 1:
+        raise UserError(
+            f"{len(names)} metrics are given, but a promise on the mean does not hold after a choice among several: "
+            f"give one, for example -m {names[0]}."
+        )
+    config = (config or RunConfig()).with_metrics(names)
     items = items_of(answers, mapping)
-    data = _fit_data(items, labels_of(labels, items, mapping), terms)
-    alpha = terms.alpha / len(config.metrics)
-    sample = data.labelled.sample
+    people = labels_of(labels, items, mapping)
+    labelled = labelled_sample(items, people)
+    supported = (SupportLevel.FULL,) if terms.target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
+    unsupported = labelled.label(*supported) < 0.5
+    if unsupported.all() or not unsupported.any():
+        raise UserError(
+            f"The labels in {people.name} have {'only' if unsupported.any() else 'no'} unsupported citations among "
+            f"{count(unsupported.size, 'labelled one')}, and a gate is fitted on supported and unsupported ones: label "
+            "more ('metaeval label')."
+        )
+    alpha, groups = terms.alpha / len(names), items.groups
     columns: list[AlignedColumn] = []
     candidates: list[Candidate] = []
     for column in scored(items, config, progress) if score_all else _one_by_one(items, config, progress):
@@ -103,30 +119,44 @@ def fit(
             )
         score = filled_below(column)
         columns.append(column)
-        candidates.append(candidate_of(column.name, score, items.groups, sample, data.unsupported, terms, alpha))
+        candidates.append(candidate_of(column.name, score, groups, labelled.sample, unsupported, terms, alpha))
         if candidates[-1].passes and not score_all:
             break
     if not assume_sample:
-        check_sample(items, data.labelled, {column.name: filled(column) for column in columns})
-    passing = [pair for pair in zip(columns, candidates, strict=True) if pair[1].passes]
+        check_sample(items, labelled, {column.name: filled(column) for column in columns})
+    passing = next((pair for pair in zip(columns, candidates, strict=True) if pair[1].passes), None)
+    gate = None
+    if passing:
+        column, candidate = passing
+        gate = _gate(column, candidate, items, people, labelled, unsupported, terms, config)
     more = [candidate.more for candidate in candidates if candidate.more is not None]
-    read = {"data": data.items.signed, "labels": f"sha256:{data.labels.fingerprint[:12]}"}
+    if terms.promise == "mean":
+        there = int(np.unique(groups[labelled.sample.rows][unsupported]).size)
+        needed, effective = answers_for_mean(terms.max_missed) or 0, float(there)
+    else:
+        there, effective = int(unsupported.sum()), candidates[0].labels
+        needed = labels_for(terms.max_missed, alpha)
+    notes = [("items", f"{items.counted}; {labelled.design}")]
+    notes += [("read", text) for text in (*items.notes, *people.notes)]
+    notes += [("annotators", agreed)] if (agreed := agreement(people)) else []
+    read = {"data": items.signed, "labels": f"sha256:{people.fingerprint[:12]}"}
     named = ("promise", "max-missed", "max-flagged", "target", "max-unsupported")
     promised = {name: getattr(terms, name.replace("-", "_")) for name in named}
-    promised |= {"may-fail": terms.alpha, "candidates": ",".join(config.metrics)}
-    used = versions("metaeval", "numpy", "scipy")
+    promised |= {"may-fail": terms.alpha, "candidates": ",".join(names), **versions("metaeval", "numpy", "scipy")}
     return Fitted(
         terms=terms,
-        gate=_gate(data, *passing[0], terms, config) if passing else None,
+        gate=gate,
         candidates=tuple(candidates),
-        unscored=config.metrics[len(columns) :],
-        **data.counts(candidates[0], terms, alpha),
-        wanted=tuple(np.ceil(np.min(more, axis=0) / data.unsupported.mean()).tolist()) if more else None,
-        left=len(items.rows) - data.unsupported.size,
+        unscored=names[len(columns) :],
+        needed=needed,
+        there=there,
+        effective=effective,
+        wanted=tuple(np.ceil(np.min(more, axis=0) / unsupported.mean()).tolist()) if more else None,
+        left=len(items.rows) - unsupported.size,
         items=items,
-        labels=data.labels,
-        notes=data.notes(),
-        signatures=tuple(signature({**read, **metric_fields(column), **promised, **used}) for column in columns),
+        labels=people,
+        notes=tuple(notes),
+        signatures=tuple(signature({**read, **metric_fields(column), **promised}) for column in columns),
     )
 
 
@@ -138,67 +168,22 @@ def _one_by_one(items: CitationItems, config: RunConfig, progress: MetricProgres
         yield from scored(items, config.model_copy(update={"metrics": (name,), "metric_options": options}), progress)
 
 
-def _allowed(metrics: Sequence[str], terms: Terms) -> tuple[str, ...]:
-    names = tuple(dict.fromkeys(metrics))
-    if not names:
-        raise UserError("No metric is given: name at least one, for example -m overlap.")
-    if terms.promise == "mean" and len(names) > 1:
-        raise UserError(
-            f"{len(names)} metrics are given, but a promise on the mean does not hold after a choice among several: "
-            f"give one, for example -m {names[0]}."
-        )
-    return names
-
-
-@dataclass(frozen=True)
-class _FitData:
-    """What a gate is fitted on. unsupported: (n,) whether each labelled item is unsupported."""
-
-    items: CitationItems
-    labels: ItemLabels
-    labelled: LabelledItems
-    unsupported: Bools
-
-    def counts(self, first: Candidate, terms: Terms, alpha: float) -> dict[str, Any]:
-        """Return the fields needed, there and effective of `Fitted`. first: the first metric. alpha: its share."""
-        if terms.promise == "mean":
-            answers = int(np.unique(self.items.groups[self.labelled.sample.rows][self.unsupported]).size)
-            return {"needed": answers_for_mean(terms.max_missed) or 0, "there": answers, "effective": answers}
-        needed, there = labels_for(terms.max_missed, alpha), int(self.unsupported.sum())
-        return {"needed": needed, "there": there, "effective": first.labels}
-
-    def notes(self) -> tuple[tuple[str, str], ...]:
-        """Return notes on the items, on how items and labels were read, and on the agreement of annotators."""
-        items, agreed = self.items, agreement(self.labels)
-        read = (("read", text) for text in (*items.notes, *self.labels.notes))
-        return (
-            ("items", f"{items.counted}; {self.labelled.design}"),
-            *read,
-            *((("annotators", agreed),) if agreed else ()),
-        )
-
-
-def _fit_data(items: CitationItems, labels: ItemLabels, terms: Terms) -> _FitData:
-    labelled = labelled_sample(items, labels)
-    supported = (SupportLevel.FULL,) if terms.target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
-    unsupported = labelled.label(*supported) < 0.5
-    if unsupported.all() or not unsupported.any():
-        what = "only" if unsupported.any() else "no"
-        raise UserError(
-            f"The labels in {labels.name} have {what} unsupported citations among "
-            f"{count(unsupported.size, 'labelled one')}, and a gate is fitted on "
-            "supported and unsupported ones: label more ('metaeval label')."
-        )
-    return _FitData(items, labels, labelled, unsupported)
-
-
-def _gate(data: _FitData, column: AlignedColumn, candidate: Candidate, terms: Terms, config: RunConfig) -> Gate:
+def _gate(
+    column: AlignedColumn,
+    candidate: Candidate,
+    items: CitationItems,
+    labels: ItemLabels,
+    labelled: LabelledItems,
+    unsupported: Bools,
+    terms: Terms,
+    config: RunConfig,
+) -> Gate:
     chosen = candidate.chosen
     if chosen is None:
         raise ValueError("a gate takes a candidate that keeps the promise")
     dumped = config.model_dump(mode="json")
-    rows, threshold = data.labelled.sample.rows[~data.unsupported], np.array([chosen.threshold])
-    weight = 1 / data.labelled.sample.probability[~data.unsupported]
+    rows, weight = labelled.sample.rows[~unsupported], 1 / labelled.sample.probability[~unsupported]
+    at_threshold = filled_below(column)[rows], items.groups[rows], weight, np.array([chosen.threshold])
     gate = Gate(
         metric=column.name,
         made=metric_fields(column),
@@ -207,18 +192,16 @@ def _gate(data: _FitData, column: AlignedColumn, candidate: Candidate, terms: Te
         **{name: getattr(chosen, name) for name in ("threshold", "bound", "missed", "flagged")},
         precision=candidate.precision,
         unsupported_labels=chosen.labels,
-        supported_labels=float(
-            effective_labels(filled_below(column)[rows], data.items.groups[rows], weight, threshold)[0]
-        ),
-        labels=data.labels.fingerprint,
-        items=data.items.fingerprint,
-        labelled=int(data.unsupported.size),
+        supported_labels=float(effective_labels(*at_threshold)[0]),
+        labels=labels.fingerprint,
+        items=items.fingerprint,
+        labelled=int(unsupported.size),
         reference={
             name: Reference(
-                quantiles=[float(quantile) for quantile in np.quantile(values, np.linspace(0, 1, _QUANTILES))],
-                effective=effective_number(values, data.items.groups),
+                quantiles=np.quantile(values, np.linspace(0, 1, _QUANTILES)).tolist(),
+                effective=effective_number(values, items.groups),
             )
-            for name, values in drift_values(data.items, column).items()
+            for name, values in drift_values(items, column).items()
         },
         date=datetime.now(UTC).date().isoformat(),
     )
@@ -227,20 +210,16 @@ def _gate(data: _FitData, column: AlignedColumn, candidate: Candidate, terms: Te
 
 def fit_sentences(fitted: Fitted) -> list[str]:
     """Return sentences on a fit: what the promise needs, and the gate or what would help."""
-    lines = [_needs(fitted)]
-    if fitted.gate:
-        gate = fitted.gate
-        seen = f"{100 * gate.missed:.1f} % of these labels"
-        lines.append(
-            f"{plain(gate.metric)} keeps the promise: a citation with a score below {gate.threshold:.4g} is flagged. "
-            f"At most {100 * gate.bound:.1f} % of the unsupported are missed{average(gate)} ({seen}); "
-            f"{100 * gate.flagged:.0f} % of the supported are flagged too, and {100 * gate.precision:.0f} % of what is "
-            "flagged is unsupported."
-        )
-        return lines
-    further = _further(fitted.left, *fitted.wanted) if fitted.wanted else _hopeless(fitted)
-    lines.append(f"Not good enough with these labels: {further}.")
-    return lines
+    gate = fitted.gate
+    if gate is None:
+        return [_needs(fitted), f"Not good enough with these labels: {_help(fitted)}."]
+    return [
+        _needs(fitted),
+        f"{plain(gate.metric)} keeps the promise: a citation with a score below {gate.threshold:.4g} is flagged. "
+        f"At most {100 * gate.bound:.1f} % of the unsupported are missed{average(gate)} ({100 * gate.missed:.1f} % of "
+        f"these labels); {100 * gate.flagged:.0f} % of the supported are flagged too, and {100 * gate.precision:.0f} % "
+        "of what is flagged is unsupported.",
+    ]
 
 
 def _needs(fitted: Fitted) -> str:
@@ -263,26 +242,26 @@ def _needs(fitted: Fitted) -> str:
     )
 
 
-def _further(left: int, least: float, most: float) -> str:
-    if least > left:
-        return (
-            f"labels of all other citations ({left:,}) would not do; add answers, try another metric, or promise less"
-        )
-    if most <= left:
-        return f"about {least:,.0f} to {most:,.0f} more labels would do"
-    enough = f"whether {count(left, 'further citation')} can be enough cannot be told yet"
-    return f"at least about {least:,.0f} more labels are needed, and {enough}"
-
-
-def _hopeless(fitted: Fitted) -> str:
+def _help(fitted: Fitted) -> str:
+    """Return what would help where no metric keeps the promise."""
+    if fitted.wanted:
+        left, (least, most) = fitted.left, fitted.wanted
+        if least > left:
+            return (
+                f"labels of all other citations ({left:,}) would not do; add answers, try another metric, or promise "
+                "less"
+            )
+        if most <= left:
+            return f"about {least:,.0f} to {most:,.0f} more labels would do"
+        enough = f"whether {count(left, 'further citation')} can be enough cannot be told yet"
+        return f"at least about {least:,.0f} more labels are needed, and {enough}"
     known = [(row.best.missed, row.best.flagged, row.metric) for row in fitted.candidates if row.best]
     if not known:
         return f"every threshold flags more than {100 * fitted.terms.max_flagged:g} % of the supported"
     missed, flagged, metric = min(known, key=itemgetter(0))
-    missed, flagged = 100 * missed, 100 * flagged
     return (
-        f"these metrics are shown to miss too many; {plain(metric)} misses least, {missed:.0f} % of the "
-        f"unsupported where it flags {flagged:.0f} % of the supported: try another metric"
+        f"these metrics are shown to miss too many; {plain(metric)} misses least, {100 * missed:.0f} % of the "
+        f"unsupported where it flags {100 * flagged:.0f} % of the supported: try another metric"
     )
 
 
