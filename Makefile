@@ -14,7 +14,7 @@ extras ?= models,llm,xlsx,languages
 # Every name that may be given as name=value: a slip (metrics=overlap) would do the main job on other settings.
 settings := protocol metric dataset split data results store config set unit pool budget result output axes \
             input nli threshold format calibration profile parser model base_url record replay scenario baselines \
-            pipelines human scores workers count seed PYTHON VENV extras SHELL
+            pipelines human scores workers only count seed PYTHON VENV extras SHELL
 typed := $(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))
 slip := $(subst ',,$(firstword $(filter-out $(settings),$(typed))))
 meant = $(shell $(PYTHON) -c 'import difflib, sys; print(*difflib.get_close_matches(*sys.argv[1:2], sys.argv[2:], 1))' '$(slip)' $(settings))
@@ -91,8 +91,9 @@ workers ?= $(shell getconf _NPROCESSORS_ONLN)
 test: $(VENV)/.installed-dev
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m "not slow" -n $(workers) --dist loadfile --no-loadscope-reorder --durations=20
 
+# Browsers, wheels, kills, Ray, people's whole ways; only="FILES" runs those of some files.
 test-slow: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -m slow $(only)
 
 # The docs site, with its tutorials executed; any warning fails it.
 docs: $(VENV)/.installed-docs
@@ -149,7 +150,7 @@ help:
 	@echo "make reference       make results/reference and docs/how-to/which-metric.md anew (data=FOLDER)"
 	@echo "make mutants         change the source in 150 places: does a test notice? (count=150 seed=12)"
 	@echo "make dist            build the wheel and the sdist into dist"
-	@echo "make test-slow       run the long tests       make setup  only install    make clean  remove $(VENV)"
+	@echo "make test-slow       run the long tests (only=)  make setup  only install    make clean  remove $(VENV)"
 	@echo
 	@echo "Settings of a run, as name=value:"
 	@echo "  protocol=   correlation, classification, retrieval (commas), or all"

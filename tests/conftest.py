@@ -96,7 +96,7 @@ def pytest_collection_finish():
 
 def pytest_collection_modifyitems(items):
     """What takes long and mostly waits begins first: at the end one worker would wait for it alone."""
-    items.sort(key=lambda item: item.path.stem not in ("test_wheel", "test_signals", "test_cli_view"))
+    items.sort(key=lambda item: item.path.stem not in ("test_signals", "test_cli_view"))
 
 
 class _Rooms(LoadFileScheduling):

@@ -81,7 +81,15 @@ def parsed(path):
     return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
+@functools.cache
+def is_module(name):
+    place = ROOT / Path(*name.split("."))
+    return place.with_suffix(".py").exists() or place.is_dir()
+
+
+@functools.cache
 def imports_of(path):
+    """The modules of ours that a file imports."""
     found = set()
     for node in parsed(path):
         if isinstance(node, ast.Import):
@@ -89,12 +97,8 @@ def imports_of(path):
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are written in full"
             # `from package import module` names a module; `from module import name` names its home.
-            for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                is_module = (ROOT / Path(*whole.split("."))).with_suffix(".py").exists() or (
-                    ROOT / Path(*whole.split("."))
-                ).is_dir()
-                found.add(whole if is_module else node.module)
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found.update(name if name.startswith(PACKAGES) and is_module(name) else node.module for name in names)
     return {name for name in found if name.split(".")[0] in PACKAGES}
 
 
@@ -111,26 +115,28 @@ def permitted(name, place):
     return name == place if place == "metaeval" else within(name, place)
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_name)
-def test_imports_run_downhill(path):
-    room = room_of(module_name(path))
-    for name in imports_of(path):
-        assert any(permitted(name, place) for place in ALLOWED[room]), (
-            f"{module_name(path)} imports {name}; {room} may import {', '.join(ALLOWED[room]) or 'nothing of ours'}"
-        )
+def offending(forbidden):
+    """Each import of a module that its room may not make: "module imports name"."""
+    return [
+        f"{module} imports {name}"
+        for module, path in zip(map(module_name, FILES), FILES, strict=True)
+        for name in imports_of(path)
+        if forbidden(module, name)
+    ]
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if module_name(path).startswith(tuple(map(whole, CORE)))], ids=module_name
-)
-def test_the_core_imports_nothing_that_registers_itself(path):
-    assert not [name for name in imports_of(path) if name.startswith(REGISTERED)]
+def test_imports_run_downhill():
+    assert not offending(lambda module, name: not any(permitted(name, one) for one in ALLOWED[room_of(module)]))
+
+
+def test_the_core_imports_nothing_that_registers_itself():
+    core = tuple(map(whole, CORE))
+    assert not offending(lambda module, name: module.startswith(core) and name.startswith(REGISTERED))
 
 
 def test_what_pipelines_compute_does_not_know_the_pipelines():
-    for path in FILES:
-        if module_name(path).startswith("metaeval.citation.") and room_of(module_name(path)) == "metaeval.citation":
-            assert not [name for name in imports_of(path) if within(name, "metaeval.citation.pipelines")]
+    inner = "metaeval.citation"
+    assert not offending(lambda module, name: room_of(module) == inner and within(name, f"{inner}.pipelines"))
 
 
 def test_every_rule_is_about_a_room_that_exists():
@@ -167,51 +173,30 @@ def loads(path):
             yield called
 
 
-@pytest.mark.parametrize("path", FILES, ids=module_name)
-def test_code_is_loaded_and_programs_are_started_in_one_place(path):
-    assert set(loads(path)) == LOADERS.get(module_name(path), set())
+def test_code_is_loaded_and_programs_are_started_in_one_place():
+    found = {module_name(path): set(loads(path)) for path in FILES}
+    assert {module: calls for module, calls in found.items() if calls} == LOADERS
 
 
-def loaded_by(code):
-    command = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
-    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
-
-
-def test_import_metaeval_loads_nothing_heavy():
-    loaded = loaded_by("import metaeval; dir(metaeval)")
-    assert loaded.isdisjoint({"torch", "transformers", "numpy", "scipy", "pyarrow", "pydantic", "typer", "rich"})
-
-
-@pytest.mark.parametrize("command", [["data", "list"], ["data", "--help"]])
-def test_a_list_is_printed_without_numbers_or_models(command):
-    loaded = loaded_by(f"from metaeval.cli.app import app; app({command}, standalone_mode=False)")
-    assert "metaeval.analyses.data_sets" in loaded
-    # Cards of rated data sets import NumPy, which holds their columns.
-    assert loaded.isdisjoint({"torch", "transformers", "scipy", "pyarrow"})
-
-
-HEAVY = {"torch", "transformers", "pandas", "pyarrow", "nltk", "rouge_score", "sklearn", "scipy.stats"}
-RUN = ["run", "-m", "overlap", "-q", "-s", "interval.resamples=5", "-s", "comparison.permutations=5"]
+HEAVY = {"torch", "transformers", "scipy", "pyarrow"}
+RUN = "import metaeval; metaeval.run(metrics=['overlap'], interval={'resamples': 5}, results='results')"
 
 
 @pytest.mark.parametrize(
-    ("words", "needed", "not_needed"),
+    ("code", "absent"),
     [
-        (["--help"], "typer", {"numpy", "pydantic", "metaeval.core.config", *HEAVY}),
-        (RUN, "scipy.special", {"spacy", *HEAVY}),
-        (["cite", "aliice", "answers.jsonl", "-m", "overlap", "-q"], "spacy", HEAVY),
+        ("import metaeval; dir(metaeval)", {*HEAVY, "numpy", "pydantic", "typer", "rich"}),
+        ("import metaeval.cli", {*HEAVY, "numpy"}),
+        # Cards of rated data sets import NumPy, which holds their columns.
+        ("from metaeval.cli.app import app; app(['data', 'list'], standalone_mode=False)", HEAVY),
+        (RUN, {"torch", "transformers"}),
     ],
-    ids=lambda part: part[0] if isinstance(part, list) else "",
 )
-def test_a_command_loads_only_what_it_needs(tmp_path, monkeypatch, words, needed, not_needed):
-    if needed == "spacy":
-        pytest.importorskip("spacy", reason="needs spaCy")
-    answer = {"id": "1", "text": "A firm built it [1].", "passages": [{"id": "1", "text": "A firm built it."}]}
-    (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
-    monkeypatch.chdir(tmp_path)
-    loaded = loaded_by(f"from metaeval.cli.app import app; app({words}, standalone_mode=False)")
-    assert needed in loaded
-    assert loaded.isdisjoint(not_needed)
+def test_what_is_imported_and_typed_loads_nothing_heavy(tmp_path, code, absent):
+    command = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
+    loaded = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
+    assert absent.isdisjoint(loaded)
+    assert "metaeval.analyses.data_sets" in loaded or "data" not in code
 
 
 def named_by_benchmarks():

@@ -76,6 +76,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_configs(clone, built
     }
 
 
+@pytest.mark.slow
 def test_the_sdist_builds_the_same_wheel(built, tmp_path):
     wheel, sdist = built
     with tarfile.open(sdist) as archive:
@@ -85,6 +86,7 @@ def test_the_sdist_builds_the_same_wheel(built, tmp_path):
     assert contents(source / "dist" / wheel.name) == contents(wheel)
 
 
+@pytest.mark.slow
 def test_the_command_runs_from_the_wheel_in_another_folder(built, tmp_path):
     venv.create(tmp_path / "env")
     python = tmp_path / "env" / "bin" / "python"

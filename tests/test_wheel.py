@@ -12,6 +12,8 @@ from packaging.requirements import Requirement
 
 import metaeval
 
+pytestmark = pytest.mark.slow  # what the wheel holds is tested in test_packaging.py
+
 ROOT = Path(__file__).parents[1]
 QUICK = ("--set", "interval.resamples=10", "--set", "comparison.permutations=10", "--set", "controls=false")
 

@@ -9,6 +9,8 @@ import pytest
 from metaeval.report.table_files import load_table
 from tests.cli.samples import csv_rows
 
+pytestmark = pytest.mark.slow  # a browser
+
 
 @pytest.fixture
 def page(tmp_path, monkeypatch, ran, chromium, request):

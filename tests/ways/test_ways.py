@@ -39,6 +39,7 @@ def test_there_is_a_script_for_each_way():
     assert {path.stem for path in HERE.glob("*.sh")} == set(MOST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", MOST)
 def test_a_way_takes_few_commands_and_each_ends_well(way, shell):
     script = HERE / f"{way}.sh"
