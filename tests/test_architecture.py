@@ -2,7 +2,6 @@
 
 import ast
 import functools
-import json
 import subprocess
 import sys
 from pathlib import Path
