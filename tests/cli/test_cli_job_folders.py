@@ -11,7 +11,7 @@ import pytest
 
 from metaeval.report.result import SCHEMA
 from metaeval.runs import job_folder
-from tests.battery import write_inputs
+from tests.cli.command_inputs import write_inputs
 from tests.cli.samples import every_command
 
 CITED = "-s interval.resamples=20"
@@ -99,7 +99,7 @@ def test_every_command_is_walked_or_writes_no_job():
 @pytest.fixture
 def inputs(ran, tmp_path, ten_documents):
     """Files that the commands read: a small corpus, answers, labels of some of their citations, scores, a gate."""
-    write_inputs(tmp_path, None)
+    write_inputs(tmp_path)
     shutil.copy(ten_documents, "ten.jsonl")
     kinds = ("Town {} has a bridge.", "Town has a mill.", "Cats sleep.")
     with open("towns.jsonl", "w") as file:
