@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.samples import csv_rows
+from tests.cli.samples import csv_rows, lines_of, write_lines
 
 PASSAGES = [
     {"title": "Bridge", "text": "The mayor opened the stone bridge in May."},
@@ -59,7 +59,10 @@ def test_alce_from_file_to_tables(ran, write, tmp_path, profile):
     # "in May" stands in the first answer, "in jail" not in the second.
     assert texts["answers", "", "str_em"] == 0.5
     assert "supported from 0.63 on" in ended.out
+    assert [row["recall"] for row in lines_of(folder / "per-answers-overlap.jsonl")] == [1.0, 0.0]
+    assert [row["precision"] for row in lines_of(folder / "per-citations-overlap.jsonl")] == [1, 1, 0, 0, None]
     ran("results", "export")
+    assert [row["claims_supported"] for row in csv_rows(folder / "per-sentences-overlap.csv")] == ["1", "1", "0", "0"]
     for suffix in ("json", "txt", "md", "tex", "csv"):
         assert (folder / f"citation-scores.{suffix}").stat().st_size > 0
 
@@ -79,19 +82,6 @@ def test_aliice_from_file_to_tables(ran, write, tmp_path):
     # Units: six words, a group (7), two words, a group (10): mean 8.5, deviation 1.5.
     assert texts["answers", "", "cvcp"] == pytest.approx(1.5 / 8.5)
     assert texts["answers", "", "fallbacks"] == 0
-
-
-def test_the_rows_add_up_to_the_scores(cli, ran, write, tmp_path):
-    cli("cite", "alce", write(ITEMS), "--nli", "overlap", *QUICK)
-    folder = tmp_path / "results" / "latest"
-    rows = [json.loads(line) for line in (folder / "per-answers-overlap.jsonl").read_text().splitlines()]
-    assert [row["recall"] for row in rows] == [1.0, 0.0]
-    assert sum(row["recall"] for row in rows) / 2 == scores(folder)["answers", "overlap", "recall"]
-    ran("results", "export")
-    sentences = csv_rows(folder / "per-sentences-overlap.csv")
-    assert [row["claims_supported"] for row in sentences] == ["1", "1", "0", "0"]
-    citations = [json.loads(line) for line in (folder / "per-citations-overlap.jsonl").read_text().splitlines()]
-    assert [line["precision"] for line in citations] == [1, 1, 0, 0, None]
 
 
 def test_a_calibration_is_used_and_named(cli, ran, write, small, tmp_path):
@@ -114,8 +104,7 @@ def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, outpu
     items = [{**ITEMS[0], "id": "odd \udfff", "output": output}]
     ended = cli("cite", pipeline, write(items), "--nli", "overlap", *QUICK)
     assert (ended.code, "Traceback" in ended.err) == (0, False)
-    folder = tmp_path / "results" / "latest"
-    rows = [json.loads(line) for line in (folder / "per-answers-overlap.jsonl").read_text().splitlines()]
+    rows = lines_of(tmp_path / "results" / "latest" / "per-answers-overlap.jsonl")
     assert [row["answer"] for row in rows] == ["odd \\udfff"]
 
 
@@ -175,20 +164,6 @@ def test_the_bound_of_the_tables_is_the_number_of_passages_in_profile_paper(ran,
     assert table(folder, "table-3")["answers", "alce_recall"]["value"] is None
 
 
-def test_alce_beside_aliice_counts_cited_sentences_alone(ran, write, tmp_path):
-    path, folder = write(ITEMS), tmp_path / "results" / "latest"
-    typed = ("cite", "alce", path, "--nli", "overlap", "--profile", "aliice", *QUICK)
-    ran(*typed)
-    # First item: both sentences hold, 2/2; second: the first of two sentences is cited and fails, 0/1, the other is
-    # left out. Precision: 2 of 3 marks as in ALCE ([1] is spare behind [2]), and 0 of 1.
-    assert scores(folder)["answers", "overlap", "recall"] == 0.5
-    assert scores(folder)["answers", "overlap", "precision"] == pytest.approx((2 / 3 + 0) / 2)
-    ran(*typed, "-s", "uncited=fails")
-    # The uncited sentence counts: 0/2.
-    assert scores(folder)["answers", "overlap", "recall"] == 0.5
-    assert "profile:aliice/uncited=fails" in (folder / "citation-scores.json").read_text()
-
-
 def test_samples_of_a_system_give_means_and_deviations(ran, tmp_path):
     passages = [{"text": "The mayor opened the bridge in May."}, {"text": "The river froze in winter."}]
     shared = {"passages": passages, "reference": {"qa_pairs": [{"question": "When?", "short_answers": ["in May"]}]}}
@@ -196,8 +171,7 @@ def test_samples_of_a_system_give_means_and_deviations(ran, tmp_path):
     rows = [
         {"id": "q1", "question": "?", "sample": sample, "text": text, **shared} for sample, text in enumerate(texts)
     ]
-    path = tmp_path / "answers.jsonl"
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    path = write_lines(tmp_path / "answers.jsonl", rows)
     ended = ran("cite", "tables", path, "--nli", "overlap", "--parser", "small", *QUICK)
     found = table(tmp_path / "results" / "latest", "table-1")["answers", "recall"]
     # The samples' recalls are 1, 0 and 1: mean 2/3, standard deviation sqrt((1/9 + 4/9 + 1/9) / 2) = sqrt(1/3).
@@ -205,7 +179,7 @@ def test_samples_of_a_system_give_means_and_deviations(ran, tmp_path):
     assert found["sd"] == pytest.approx((1 / 3) ** 0.5)
     assert ended.out.count("66.7 (57.7)") >= 2  # EM recall too: 1, 1 and 0
     # One sample alone has an interval, and no deviation.
-    path.write_text(json.dumps(rows[0]) + "\n")
+    write_lines(path, rows[:1])
     ran("cite", "tables", path, "--nli", "overlap", "--parser", "small", *QUICK)
     found = table(tmp_path / "results" / "latest", "table-1")["answers", "recall"]
     assert (found["samples"], found["sd"]) == (1, None)

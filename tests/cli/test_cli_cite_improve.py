@@ -191,28 +191,6 @@ def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, ans
     assert not (tmp_path / "results").exists()
 
 
-def test_values_of_one_group_alone_have_no_interval(cli, fake, answers, tmp_path):
-    def one_group(body):
-        return judge(body) if "On day 0 of" in body["messages"][0]["content"] else "I like it."
-
-    with fake.ChatServer(answer=one_group) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "1")
-        ended = cli("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
-    found = values(tmp_path / "results/latest")
-    # As above for the first answer of four groups; the others have no value, and a resample repeats this one.
-    assert [found["system 1", turn, "rating"]["value"] for turn in (0, 1)] == [0.75, 0.875]
-    for turn in (0, 1):
-        own = found["system 1", turn, "rating"]
-        assert (own["low"], own["change_low"], own["answers"]) == (None, None, 1)
-    assert "(the means above are of what was judged)" in " ".join(ended.out.split())
-
-
-def test_a_killed_run_goes_on_from_the_reply_store(killed, answers, tmp_path):
-    server = killed(judge, 20, "cite", "improve", answers, "--rounds", "2")
-    assert (server.completed.total(), set(server.completed.values())) == (32, {1})
-    assert lines_of(tmp_path / "a.jsonl")[4]["text"] == "On day 0 of 1, rain and snow [2] fell. Fog rose [3]."
-
-
 def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_path):
     with fake.ChatServer(answer=judge) as server:
         command = ("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
@@ -221,10 +199,6 @@ def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_pa
         assert ended.out.startswith("8 answers, to judge before any edit: 16 requests to ask, 0 replies already stored")
         assert "in each of 3 rounds, at most 8 requests of about the same size" in ended.out
         assert not (tmp_path / "a.jsonl").exists()
-
-
-def test_no_rounds_are_refused(refused, answers):
-    assert "--rounds is '0'" in refused("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--rounds", "0")
 
 
 def test_the_released_profile_reads_and_edits_by_its_own_rules(ran, fake, tmp_path, items):

@@ -88,11 +88,6 @@ def test_cvcp_is_among_the_values_of_responses(ran, tmp_path):
     assert scores["0-1"]["aliice:cvcp"] == pytest.approx(0.125)
 
 
-def test_alces_profile_of_aliice_is_a_setting(ran, rated, tmp_path):
-    ran("cite", "meta", rated, "--nli", "overlap", "--pipelines", "alce", "-s", "profile=aliice", *QUICK)
-    assert "profile:aliice" in (tmp_path / "results" / "latest" / "measures.json").read_text()
-
-
 def test_what_is_written_is_evaluated_to_the_same_digits(ran, rated, tmp_path):
     ran("cite", "meta", rated, "--nli", "overlap,rouge", "-q", *QUICK)
     own = (tmp_path / "results" / "latest").resolve() / "statements"
@@ -175,6 +170,7 @@ def test_a_dry_run_says_what_the_chat_model_would_cost_and_asks_nothing(cli, fak
     assert said == "No pipeline here asks a chat model: nothing is sent, and nothing is paid.\n"
 
 
+@pytest.mark.slow
 def test_all_of_expertqa(ran, tmp_path):
     if not EXPERTQA.is_dir():
         pytest.skip("no local copy of expertqa beside the repository")

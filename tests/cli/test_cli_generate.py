@@ -1,11 +1,7 @@
 """`metaeval cite generate` as it is typed: with faults, killed, replayed, by the papers' set-ups, and refused."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -181,30 +177,12 @@ def test_answers_are_written_by_sentences_and_keep_their_choices(ran, fake, ques
     ran("cite", "alce", "one.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
 
 
-def test_a_killed_run_goes_on_where_it_stopped_and_pays_nothing_twice(ran, fake, questions, tmp_path):
-    process = None
-
-    def until(body):
-        if process is not None and server.completed.total() == 20:  # amid the second round
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        return by_sentences(body)
-
-    with fake.ChatServer(answer=until) as server:
-        words = (
-            f"cite generate {questions} -o one.jsonl --strategy two-stage --model tiny --base-url {server.url}".split()
-        )
-        words += "-s samples=2 -s chat.temperature=0.5 -s chat.concurrency=1 -q".split()
-        command = [sys.executable, "-m", "metaeval", *words]
-        process = subprocess.Popen(command, cwd=tmp_path, env=os.environ, stderr=subprocess.DEVNULL)
-        assert process.wait(timeout=120) == -signal.SIGKILL
-        process = None
-        paid = server.completed.total()
-        assert paid in (20, 21)  # the reply that was on its way may have been counted
-        ran(*words)
-        # 13 summaries; for each of two samples 18 choices and 12 sentences; and the one request that was in hand.
-        assert 13 + 2 * 30 <= server.completed.total() <= 13 + 2 * 30 + 1
-    rows = lines_of(tmp_path / "one.jsonl")
+def test_a_killed_run_goes_on_where_it_stopped_and_pays_nothing_twice(killed, questions, tmp_path):
+    sampled = ("--strategy", "two-stage", "-s", "samples=2", "-s", "chat.temperature=0.5")
+    server = killed(by_sentences, 20, "cite", "generate", questions, *sampled)  # amid the second round
+    # 13 summaries; for each of two samples 18 choices and 12 sentences.
+    assert (server.completed.total(), set(server.completed.values())) == (13 + 2 * 30, {1})
+    rows = lines_of(tmp_path / "a.jsonl")
     assert [(row["id"], row["sample"]) for row in rows] == [(f"q{n}", sample) for n in range(1, 7) for sample in (0, 1)]
 
 

@@ -128,8 +128,14 @@ def bytes_of(folder):
     }
 
 
-@pytest.mark.parametrize("name", ["same", "spelled otherwise", "symlink_to", "hardlink_to"])
-@pytest.mark.parametrize("option", LINES)
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        *((option, "same") for option in LINES),
+        *(("pairs output", name) for name in ("spelled otherwise", "symlink_to", "hardlink_to")),
+        *((option, "hardlink_to") for option in ("run requests", "label output", "cite meta record")),
+    ],
+)
 def test_what_is_read_is_not_overwritten(cli, files, option, name):
     words = shlex.split(LINES[option])
     read = next(word for word in words if word.endswith(".jsonl") and word != "new.jsonl")

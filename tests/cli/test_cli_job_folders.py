@@ -35,7 +35,10 @@ WRITING = {
     ),
     "compare": (f"compare {PAIR} -p classification", ["-s margin=0.1", "--by length", "--by position", "--agreement"]),
     "plan": (f"plan {PAIR}", ["--difference 2", "--difference 9", "--measure spearman", "-p retrieval"]),
-    "thresholds": (f"thresholds overlap rouge {QUICK} -s controls=false", ["-s protocol_options.decision.folds=3"]),
+    "thresholds": (
+        f"thresholds overlap {TEN} {QUICK} -u citation -s controls=false",
+        ["-s protocol_options.decision.folds=3"],
+    ),
     "thresholds --learn": (
         f"thresholds overlap --learn {TEN} {QUICK}",
         ["--target partial", "-s objective=balanced-accuracy", "-s folds=3", "-u chunk"],

@@ -9,6 +9,7 @@ import pytest
 from metaeval.core.sheets import write_table
 from metaeval.report.result import load_result
 from metaeval.scoring.score_files import read_scores
+from tests.cli.samples import write_lines
 
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
@@ -158,6 +159,7 @@ def test_pairs_in_json_lines_are_scored_and_those_without_a_label_left_out(cli, 
     texts = ({"source": "The dam opened.", "level": level, "statement": text} for level, text in statements.items())
     rows = [{"pair_id": f"p{n}", **text} for n, text in enumerate(texts)]
     (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    write_lines(tmp_path / "p.jsonl", rows)
     cli("score", "-d", "ratings", "--data", "p.jsonl", "-m", "overlap", "-o", "scores")
     assert [*read_scores(tmp_path / "scores/overlap.jsonl")[0].answers] == ["p0", "p1", "p2", "p3"]
     cli("evaluate", "scores/overlap.jsonl", "-d", "ratings", "--data", "p.jsonl", "-p", "correlation", *QUICK)
@@ -168,9 +170,7 @@ def test_pairs_in_json_lines_are_scored_and_those_without_a_label_left_out(cli, 
 @pytest.mark.parametrize(
     ("metric", "words"),
     [
-        ("rouge", DATA),
         ("own:Distance", DATA),
-        ("own:Distance", ()),
         ("own:Distance", ("--unit", "page")),
         ("overlap", ("--unit", "citation", "-s", "aggregate=union:2")),
     ],
@@ -231,7 +231,7 @@ def labelled(**changed):
     return columns
 
 
-@pytest.mark.parametrize("metric", ["rouge", "own:Distance", "bm25", "ensemble:overlap+rouge"])
+@pytest.mark.parametrize("metric", ["own:Distance", "bm25"])
 def test_a_run_on_a_table_gives_the_numbers_of_its_score_file_under_every_protocol(metric, ran):
     """A direction, and scores that depend on all texts, make no difference; a rerun scores nothing."""
     write(labelled(system=[f"s{n % 5}" for n in range(ROWS)]))

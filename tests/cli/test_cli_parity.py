@@ -26,7 +26,7 @@ SAME = {
         ["overlap", "rouge", "-p", "classification"],
         {"": ("overlap", "rouge"), "protocols": "classification"},
     ),
-    "thresholds": (["overlap", "rouge", "-u", "citation"], {"": ("overlap", "rouge"), "unit": "citation"}),
+    "thresholds": (["overlap", "-u", "citation"], {"": ("overlap",), "unit": "citation"}),
     "thresholds ": (["overlap", "--learn", "-s", "folds=3"], {"": ("overlap",), "learn": True, "folds": 3}),
 }
 

@@ -49,6 +49,7 @@ def test_with_nothing_left_it_ends_with_2(cli, monkeypatch):
     assert " data set wice: " in said
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not here")
 def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli, ran):
     settings = ("-m", "overlap", "-p", "classification", "--set", "interval.resamples=0", "--set", "controls=false")

@@ -85,10 +85,11 @@ FROM_FILES = [
 ]
 
 
+QUICK = "-s interval.resamples=20"
 TYPED = [
-    *(f"{command} -m overlap -p correlation -q -s controls=false" for command in ("run", "run --suite")),
+    *(f"{command} -m overlap -p correlation -q -s controls=false {QUICK}" for command in ("run", "run --suite")),
     "results figures",
-    *(f"cite {pipeline} answers.jsonl --nli overlap -q" for pipeline in ("alce", "aliice", "scifi")),
+    *(f"cite {pipeline} answers.jsonl --nli overlap -q {QUICK}" for pipeline in ("alce", "aliice", "scifi")),
 ]
 """Runs of what is typed, in a folder with files that would change how a figure is made, or which package is loaded."""
 

@@ -10,28 +10,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def _module():
-    spec = importlib.util.spec_from_file_location("papers_page", ROOT / "docs" / "papers_page.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-PAPERS = _module()
+SPEC = importlib.util.spec_from_file_location("papers_page", ROOT / "docs" / "papers_page.py")
+PAPERS = sys.modules[SPEC.name] = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(PAPERS)
 READ = PAPERS.papers()
-ROWS = [(name, row) for name, paper in READ.items() for row in paper.rows]
-COMMANDS = [
-    pytest.param(command, id=f"{name}, {row.part}: {number}")
-    for name, row in ROWS
-    for number, command in enumerate(row.commands, start=1)
-]
-ROW = {"part": "Table 9", "shows": "a thing", "commands": ["metaeval run"], "run": "all of it"}
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_is_read_by_the_command_line(command):
-    PAPERS.parse(command)
+def test_every_command_is_read_by_the_command_line():
+    commands = [command for paper in READ.values() for row in paper.rows for command in row.commands]
+    assert len(commands) > 50
+    for command in commands:
+        PAPERS.parse(command)
 
 
 def test_the_page_is_made_of_the_files():
@@ -45,10 +34,10 @@ def test_every_table_and_figure_of_the_base_paper_has_a_row():
     assert {*re.findall(r"Figure (\d)", parts)} == {*"123"}
 
 
-@pytest.mark.parametrize("name", READ)
-def test_a_row_stands_once(name):
-    parts = [row.part for row in READ[name].rows]
-    assert len(parts) == len(set(parts))
+def test_a_row_stands_once():
+    for paper in READ.values():
+        parts = [row.part for row in paper.rows]
+        assert len(parts) == len(set(parts))
 
 
 @pytest.mark.parametrize(

@@ -19,25 +19,16 @@ def source():
 
 @pytest.fixture
 def pack(tmp_path):
-    """Writes a pack: pack(scores by id, hash of the data, **fields of the card) is its folder and card."""
+    """Writes a pack: pack(scores by id, hash of the data) is its folder and card."""
 
-    def write(given, data, metric="mine", **fields):
+    def write(given, data, metric="mine"):
         folder = tmp_path / metric
         folder.mkdir()
-        rows = (
-            f"{one},{'' if score is None else score},{'failed' if score is None else 'ok'}\n"
-            for one, score in given.items()
-        )
-        (folder / "own.csv").write_text(f"pair,score,status\n{''.join(rows)}")
-        card = {
-            "metric": metric,
-            "version": "1",
-            "signature": f"{metric}@v1",
-            "licence": "MIT",
-            "needs": "cpu",
-            **fields,
-        }
-        return {folder: {**card, "date": "2026-01-02", "scores": {"own": {"file": "own.csv", "data": data}}}}
+        rows = (f"{one},,failed" if score is None else f"{one},{score},ok" for one, score in given.items())
+        (folder / "own.csv").write_text("\n".join(["pair,score,status", *rows, ""]))
+        card = {"metric": metric, "version": "1", "signature": f"{metric}@v1", "licence": "MIT", "needs": "cpu"}
+        scores = {"own": {"file": "own.csv", "data": data}}
+        return {folder: {**card, "date": "2026-01-02", "scores": scores}}
 
     return write
 
