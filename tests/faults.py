@@ -12,92 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-SOUND = r"""
-== corpus.jsonl
-{"type": "corpus", "format": "metaeval-corpus/1", "name": "mine", "dropped": {"unread": 1}, "meta": {"a": 1}}
-{"type": "document", "id": "d1", "sentences": ["Rain fell.", "The river rose."], "title": "Rain", "url": "u"}
-{"type": "document", "id": "d2", "text": "Nothing happened.", "meta": {"b": [1]}}
-{"type": "statement", "id": "s1", "text": "The river rose.", "group": "a", "system": "x", "meta": {"c": 1}}
-{"type": "citation", "id": "c1", "statement": "s1", "document": "d1", "level": "full", "evidence": {"sentences": [0]}}
-{"type": "citation", "statement": "s1", "document": "d2", "level": "none", "evidence": {"texts": ["Nothing"]}}
-== ratings.jsonl
-{"id": "r1", "group": "a", "gold": 0.5, "system": "x", "subset": "p", "text": "t", "scores": {"m": 0.7}}
-{"id": "r2", "group": "b", "gold": 1, "scores": {"m": null}}
-== wice.jsonl
-{"label": "supported", "claim": "The river rose.", "evidence": ["Rain fell.", "It rose."],
- "supporting_sentences": [[0, 1]], "meta": {"id": "w1", "claim_title": "River", "claim_section": "a"}}
-== expertqa.jsonl
-{"question": "Why?", "annotator_id": "a1", "metadata": {"field": "Law"}, "answers": {"gpt4": {
- "answer_string": "It rose. It fell.", "claims": [{"claim_string": "It rose.", "support": "Complete",
- "evidence": ["https://u\n\nIt rose a lot."]}]}}}
-== judgements.jsonl
-{"statement": "It rose [1].", "query": "Why?", "response": "It rose [1].", "source_url": "u", "source_title": "t",
- "source_supports_statement": "complete_support", "source_text": "It rose.", "source_localized_evidence": "rose"}
-== scores.jsonl
-{"pair_id": "p1", "score": 0.5, "status": "ok", "tokens": 3, "cut": 0}
-{"pair_id": "p2", "score": null}
-== alce.json
-{"args": {"a": 1}, "data": [{"id": "q1", "question": "Why?", "output": "It is long [1].", "answer": "long",
- "docs": [{"title": "Oder", "text": "The Oder is a long river."}, {"title": "", "text": "It rises in Moravia."}]}]}
-== answers.jsonl
-{"id": "a1", "question": "Why?", "text": "It is long [1].", "passages": [{"title": "Oder", "text": "A long river."}],
- "group": "g", "system": "x", "reference": {"answer": "long"}, "first": 1}
-== scifi.jsonl
-{"id": "s1", "query": "Why?", "paragraph": "A Dane built it.", "group": "g", "system": "x", "output": "A Dane [1] did.",
- "citations": [{"position": 6, "document": 1}], "documents": [{"title": "Oder", "text": "A long river."}]}
-== scholarqa.json
-[{"id": 7, "input": "Why?", "output": "Long [0].", "ctxs": [{"title": "", "text": "Long."}], "annotator": "a"}]
-== rated.jsonl
-{"id": "a1", "text": "It is long [1]. It is red.", "passages": [{"title": "", "text": "Long."}], "group": "g",
- "statements": [{"start": 0, "end": 15, "ratings": [1, 0.5, null]}, {"start": 16, "end": 26, "ratings": [0]}]}
-== given.jsonl
-{"answer": "a1", "start": 0, "end": 15, "value": 0.5, "measure": "m"}
-== bench.json
-{"b1": {"statements": {"1": {"citations": [1], "types": [1, 2, null], "ratings": [1, 0.5, null],
- "edits": [null, [], []]}}}}
-== parses.json
-{"It rose.": [{"text": "It", "dep": "nsubj", "head": 1}, {"text": "rose.", "dep": "ROOT", "head": 1}]}
-== recording.jsonl
-{"request": {"model": "m", "messages": [{"role": "user", "content": "Why?"}], "temperature": 0}, "sample": 0,
- "reply": {"id": "c", "model": "m", "choices": [{"index": 0, "message": {"role": "assistant", "content": "2"},
- "finish_reason": "stop"}], "usage": {"prompt_tokens": 10, "completion_tokens": 1}}}
-{"request": {"model": "m", "messages": [{"role": "user", "content": "How?"}]}, "sample": 0,
- "failure": {"cause": "too long", "detail": "d"}}
-== calibration.json
-{"schema": "metaeval-table/1", "name": "calibration", "data": {"name": "mini", "split": "all", "fingerprint": "1f3a",
- "statements": 3, "documents": 2, "citations": 4, "groups": 2, "levels": {"full": 2}}, "signatures": ["data:mini"],
- "settings": {"target": "full"}, "records": [{"metric": "overlap", "threshold": 0.5, "rows": 3}]}
-== result.json
-{"schema": "metaeval-result/3", "protocol": "correlation", "title": "t", "unit": "chunk", "settings": {"ties": "half"},
- "data": {"name": "mini", "split": "all", "fingerprint": "1f3a", "statements": 3, "documents": 2, "citations": 4,
- "groups": 2, "levels": {"full": 2}}, "interval": {"resamples": 30, "seed": 0, "level": 0.95},
- "columns": [{"key": "pearson", "label": "Pearson r", "scale": 1.0, "digits": 3}], "rows": [{"metric": "overlap",
- "kind": "metric", "total": 5, "scored": 3, "unscored": 1, "signature": "data:mini", "excluded": {"empty": 1},
- "statuses": {"failed": 1}, "not_above": {"pearson": ["random"]}, "letters": {"pearson": "a"}, "warnings": ["few"],
- "values": {"pearson": {"value": 0.5, "low": 0.25, "high": 0.75, "ties": [0.5, 0.5], "note": "n"}}}]}
-== coefficients.json
-{"schema": "metaeval-coefficients/1", "intercept": 0.25, "made": {"n": 3}, "action": {"KEEP": 0.5, "DELETE_1": 0.5,
- "DELETE_2": 0.5, "DELETE_3": 0.5, "ADD_1": 0.5, "ADD_2": 0.5, "ADD_3": 0.5}}
-== prompt.txt
-Does the source say it?
-{statement}
-{source}
-== run.yaml
-dataset: mini
-unit: chunk
-metrics: [overlap, rouge]
-protocols: [correlation]
-chunk: {size: 60, mode: sentences}
-interval: {resamples: 30, seed: 3, level: 0.9}
-metric_options: {overlap: {content_only: true}}
-results: results
-controls: true
-== variant.yaml
-metric: overlap
-options: {content_only: false}
-note: all words
-"""
-SOUND_FILES = {name: text for name, _, text in (part.partition("\n") for part in SOUND.split("\n== ")[1:])}
+SOUND_FILES = {path.name: path.read_text(encoding="utf-8") for path in Path(__file__).with_name("sound").iterdir()}
 
 
 class Reader(NamedTuple):
@@ -113,8 +28,9 @@ class Reader(NamedTuple):
     def content(self) -> Any:
         """The value of a JSON file, a list for JSON lines; None for another file."""
         text, kind = SOUND_FILES[self.file], Path(self.file).suffix
-        rows = re.sub(r"\n ", " ", text).splitlines()
-        return [json.loads(row) for row in rows] if kind == ".jsonl" else json.loads(text) if kind == ".json" else None
+        if kind == ".jsonl":
+            return [json.loads(row) for row in text.splitlines()]
+        return json.loads(text) if kind == ".json" else None
 
     @property
     def sound(self) -> bytes:

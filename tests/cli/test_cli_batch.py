@@ -118,70 +118,54 @@ def test_what_is_out_of_form_is_asked_for_again_in_the_next_batch(pairs, fake, t
     assert states() == ["ok"] * 27
 
 
-def test_a_pipeline_that_asks_twice_takes_two_batches(ran, fake, contents, tmp_path):
-    write(tmp_path / "answers.jsonl", [SAMPLE])
-    command = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--nli", "overlap", "-s", "splitter=rules", "-q")
-    quick = ("-s", "interval.resamples=0", "-s", "chat.backoff=0.01")
-    asked, made = ("--base-url", NOBODY, "-s", "chat.server=farm"), []
-    for number in range(4):
-        taken = ("-s", f"batch=got{number - 1}.jsonl") if number else ()
-        told = ran(*command, *quick, *asked, "-s", f"requests=ask{number}.jsonl", *taken)
-        if " written to " not in told.out:
-            break
-        made.append(requests := lines_of(tmp_path / f"ask{number}.jsonl"))
-        write(
-            tmp_path / f"got{number}.jsonl",
-            [answered(one, fake.completion(fake.facts(one["body"]))) for one in requests],
-        )
-    # The sentences of output and reference; then each fact of the sentence that cites twice.
-    assert [len(requests) for requests in made] == [4, 2]
-    with fake.ChatServer(answer=fake.facts) as server:
-        own = ("--base-url", server.url, "-s", "chat.replies=other.sqlite", "--results", "asked")
-        ran(*command, *quick, *own)
-    assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
+ROUNDS = {
+    "facts": (
+        "cite scifi answers.jsonl --model tiny -s splitter=rules",
+        ("-s", "chat.server=farm", "--base-url", NOBODY),
+        ("-s", "chat.replies=other.sqlite", "--base-url"),
+    ),
+    "judge": (
+        "cite alce answers.jsonl --nli llm-discrete --threshold llm-discrete=1",
+        ("-s", f"{OPTION}.server=farm", "-s", f"{OPTION}.base_url={NOBODY}"),
+        ("-s", f"{OPTION}.server=farm", "-s", f"{OPTION}.replies=other.sqlite", "-s"),
+    ),
+}
+"""Pipelines that ask round after round: what is typed, without a server, and with one, whose address comes last."""
 
 
-def test_a_judge_of_a_pipeline_is_answered_in_batches(refused, ran, fake, contents, tmp_path):
+@pytest.mark.parametrize("kind", ROUNDS)
+def test_a_pipeline_is_answered_in_batches_round_after_round(ran, fake, contents, tmp_path, kind):
     write(tmp_path / "answers.jsonl", [SAMPLE])
-    command = ("cite", "alce", "answers.jsonl", "--nli", "llm-discrete", "--threshold", "llm-discrete=1", "-q")
-    judge = ("-s", "interval.resamples=0", "-s", f"{OPTION}.server=farm", "-s")
-    rounds = []
+    typed, alone, served = ROUNDS[kind]
+    command = (*typed.split(), "-q", "-s", "interval.resamples=0", *(("--nli", "overlap") if kind == "facts" else ()))
+    reply, rounds = fake.facts if kind == "facts" else fake.judge, []
     for number in range(5):
         taken = ("-s", f"batch=got{number - 1}.jsonl") if number else ()
-        told = ran(*command, *judge, f"{OPTION}.base_url={NOBODY}", "-s", f"requests=ask{number}.jsonl", *taken)
+        told = ran(*command, *alone, "-s", f"requests=ask{number}.jsonl", *taken)
         if " written to " not in told.out:
             break
         rounds.append(lines_of(tmp_path / f"ask{number}.jsonl"))
-        got = [answered(one, fake.completion(fake.judge(one["body"]))) for one in rounds[-1]]
+        got = [answered(one, fake.completion(reply(one["body"]))) for one in rounds[-1]]
         write(tmp_path / f"got{number}.jsonl", got)
     asked = [one["custom_id"] for requests in rounds for one in requests]
     assert len(asked) == len(set(asked)) > len(rounds) > 0
-    with fake.ChatServer() as server:
-        own = (f"{OPTION}.base_url={server.url}", "-s", f"{OPTION}.replies=other.sqlite", "--results", "asked")
-        ran(*command, *judge, *own)
+    # The sentences of output and reference; then each fact of the sentence that cites twice.
+    assert kind == "judge" or list(map(len, rounds)) == [4, 2]
+    with fake.ChatServer(answer=reply) as server:
+        address = server.url if kind == "facts" else f"{OPTION}.base_url={server.url}"
+        ran(*command, *served, address, "--results", "asked")
     assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
-    for option in ("requests", "batch"):
-        assert f"None of overlap asks a chat model, as --set {option} requires" in refused(
-            "cite", "alce", "answers.jsonl", "--nli", "overlap", "-s", f"{option}=got0.jsonl"
-        )
 
 
-def forms(cli, pairs, tmp_path):
-    """A request of each kind that is written: scores as text, probabilities of digits, and facts held to a schema."""
-    typed = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--base-url", NOBODY, "-q", "--nli", "overlap")
-    write(tmp_path / "answers.jsonl", [SAMPLE])
-    for number, command in enumerate(
-        (
-            lambda *more: pairs("score", *more),
-            lambda *more: pairs("score", "-s", f"{OPTION}.mode=logprob", *more),
-            lambda *more: pairs("score", "-s", f"{OPTION}.seed=3", "-s", f"{OPTION}.output=json_schema", *more),
-            lambda _, file: cli(*typed, "-s", f"requests={file}"),
-            lambda _, file: cli(*typed, "-s", "chat.output=json", "-s", f"requests={file}"),
-        )
-    ):
-        told = command("--requests", f"form{number}.jsonl")
-        assert told.code == 0, told.err
-        yield lines_of(tmp_path / f"form{number}.jsonl")
+SCIFI = ("cite", "scifi", "answers.jsonl", "--model", "tiny", "--base-url", NOBODY, "-q", "--nli", "overlap", "-s")
+FORMS = (
+    ("score", "--requests"),
+    ("score", "-s", f"{OPTION}.mode=logprob", "--requests"),
+    ("score", "-s", f"{OPTION}.seed=3", "-s", f"{OPTION}.output=json_schema", "--requests"),
+    (*SCIFI, "chat.output=json", "-s"),
+    SCIFI,
+)
+"""A request of each kind that is written: scores as text, probabilities of digits, and facts held to a schema."""
 
 
 def test_requests_are_what_openais_types_allow(cli, pairs, tmp_path):
@@ -191,14 +175,16 @@ def test_requests_are_what_openais_types_allow(cli, pairs, tmp_path):
     from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
     from pydantic import TypeAdapter
 
+    write(tmp_path / "answers.jsonl", [SAMPLE])
     body, known = TypeAdapter(CompletionCreateParamsNonStreaming), get_type_hints(CompletionCreateParamsNonStreaming)
-    endpoints = get_args(get_type_hints(BatchCreateParams)["endpoint"])
-    kinds = set()
-    for requests in forms(cli, pairs, tmp_path):
+    endpoints, kinds = get_args(get_type_hints(BatchCreateParams)["endpoint"]), set()
+    for form in FORMS:
+        told = cli(*form, "requests=r.jsonl") if form[0] == "cite" else pairs(*form, "r.jsonl")
+        assert told.code == 0, told.err
+        requests = lines_of(tmp_path / "r.jsonl")
         assert len({one["custom_id"] for one in requests}) == len(requests)
         for one in requests:
-            assert one.keys() == {"custom_id", "method", "url", "body"}
-            assert one["method"] == "POST"
+            assert (one.keys(), one["method"]) == ({"custom_id", "method", "url", "body"}, "POST")
             assert one["url"] in endpoints
             assert one["body"].keys() <= known.keys()
             kinds |= one["body"].keys()
@@ -283,6 +269,8 @@ def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, cap
         ("score -m llm-discrete --replies answers.jsonl", "answers.jsonl holds no line of a batch's output, {"),
         ("cite scifi answers.jsonl --replay a -s requests=b", "Replies can come from --replay or from a batch"),
         ("cite scifi answers.jsonl -s requests=b", "--set requests is for chat models, and a parser makes the facts"),
+        ("cite alce answers.jsonl --nli overlap -s requests=b", "None of overlap asks a chat model, as --set requests"),
+        ("cite alce answers.jsonl --nli overlap -s batch=b", "None of overlap asks a chat model, as --set batch"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(refused, tmp_path, typed, sentence):

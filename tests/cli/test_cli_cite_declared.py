@@ -1,6 +1,7 @@
-"""Citation pipelines as declared analyses: command and function give the same tables, and a job runs again."""
+"""Citation pipelines as declared analyses: a job runs again, by its recipe and by the command that it prints."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,8 @@ from tests.cli.samples import reply, write_rated_answers
 
 pytestmark = pytest.mark.usefixtures("own_environment")
 
-QUICK = ("-q", "-s", "interval.resamples=20")
-CALLED = {"interval": {"resamples": 20}}
+QUICK = ("-q", "-s", "interval.resamples=5")
+CALLED = {"interval": {"resamples": 5}}
 
 
 @pytest.fixture
@@ -22,77 +23,97 @@ def answers(tmp_path, monkeypatch):
     return write_rated_answers(tmp_path)
 
 
-OFFLINE = {
-    "alce": (
-        "alce answers.jsonl --nli overlap,rouge --threshold 0.5 -s premise=chunks",
-        {"nli": "overlap,rouge", "threshold": 0.5, "premise": "chunks"},
-    ),
-    "aliice": ("aliice answers.jsonl --metrics overlap", {"metrics": ["overlap"]}),
-    "scifi": ("scifi answers.jsonl --nli overlap -s group=joint", {"nli": "overlap", "group": "joint"}),
-    "meta": ("meta rated.jsonl --nli overlap --scenario cited", {"nli": "overlap", "scenario": "cited"}),
-    "meta ": ("meta rated.jsonl --scores scores.jsonl", {"scores": "scores.jsonl"}),
-    "tables": (
-        "tables A=answers.jsonl -c aliice --nli overlap --parser small",
-        {"config": "aliice", "nli": "overlap", "parser": "small"},
-    ),
-}
-ASKED = {
-    "scifi": ["scifi", "answers.jsonl", "--nli", "overlap", "-s", "chat.output=json_schema"],
-    "citeeval": ["citeeval", "answers.jsonl", "-s", "chat.extra={top_k: 1, stop: [a]}"],
-    "citeeval file": ["citeeval", "answers.jsonl", "-s", "editing_file="],
-    "refit": ["refit", "rated.jsonl"],
-    "rewrite": ["rewrite", "answers.jsonl", "--nli", "overlap", "-s", "whole=true", "-s", "chat.temperature=0.5"],
-    "improve": ["improve", "answers.jsonl", "-o", "better.jsonl", "--rounds", "2"],
-    "meta": ["meta", "rated.jsonl", "--pipelines", "citeeval"],
-    "generate": ["generate", "answers.jsonl", "-o", "new.jsonl", "-s", "chat.output=json_schema"],
-}
+OFFLINE = [
+    "alce answers.jsonl --nli overlap --threshold 0.5 -s premise=chunks -s chunk.size=9 -s interval.seed=4",
+    "aliice answers.jsonl --nli rouge-2 --threshold soft --profile released",
+    "scifi answers.jsonl --nli overlap,rouge --threshold overlap=0.5 -s group=joint -s uncited=fails"
+    " -s metric_options.rouge.stem=true -s interval.level=0.9",
+    "meta rated.jsonl --nli overlap --threshold 0.5 -s profile=released",
+    "meta rated.jsonl --scores scores.jsonl",
+    "meta rated.jsonl --nli overlap --pipelines scifi,autoais --scenario cited -s interval.level=0.9 -s gaps=response",
+    "tables A=answers.jsonl -c aliice --nli overlap --parser small",
+]
+FORM = "-s chat.output=json_schema"  # replies are told apart by their schema
+ASKED = [
+    f"scifi answers.jsonl --nli overlap -s uncited=fails -s chat.temperature=0.3 -s chat.seed=4 {FORM}",
+    "citeeval answers.jsonl -s editing_file=",
+    "citeeval answers.jsonl --profile released --scenario cited -s chat.max_tokens=2000 -s chat.top_p=null"
+    " -s statements_per_request=1 -s \"chat.extra={top_k: 1, stop: ['a', 'b=c']}\"",
+    "citeeval answers.jsonl --baselines lqac,attrscore --nli overlap --threshold 0.5",
+    "meta rated.jsonl --pipelines citeeval -s chat.max_tokens=99",
+    f"meta rated.jsonl --pipelines scifi --nli overlap -s facts=model -s chat.seed=1 {FORM}",
+    "refit rated.jsonl -s interval.level=0.9",
+    "rewrite answers.jsonl --nli overlap -s whole=true -s chat.temperature=0.5",
+    "improve answers.jsonl -o better.jsonl --rounds 2 -s scenario=cited",
+    f"generate answers.jsonl -o new.jsonl --strategy summary -s samples=2 -s chat.temperature=0.5 {FORM}",
+    f"generate answers.jsonl -o new.jsonl --strategy two-stage -s chat.temperature=null {FORM}",
+]
 
 
-@pytest.mark.parametrize("name", OFFLINE)
-def test_a_command_and_its_function_give_the_same_tables(ran, answers, tmp_path, name):
-    typed, keywords = OFFLINE[name]
-    ran("cite", *typed.split(), *QUICK, "--results", "typed")
-    result = getattr(metaeval.cite, name.strip())(typed.split()[1], **keywords, **CALLED, results=tmp_path / "called")
-    sheets = {
-        path.relative_to(Path("typed/latest").resolve()).with_suffix("").as_posix(): json.loads(path.read_text())
-        for path in Path("typed/latest").resolve().rglob("*.json")
-    }
-    sheets = {place: sheet["records"] for place, sheet in sheets.items() if "records" in sheet}
-    tables = getattr(result, "tables", result)
-    assert sheets.keys() == tables.keys()
-    for place, records in sheets.items():
-        assert json.loads(json.dumps([dict(one) for one in tables[place].records])) == records
-    assert not [path for path in (tmp_path / "called").rglob("*") if path.suffix in (".json", ".csv", ".tex")]
+def signatures(folder):
+    """Every signature in a folder of results: of sheets, and of rows."""
+    found = set()
+    for path in Path(folder).rglob("*.json"):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        found |= {*data.get("signatures", []), *(row["signature"] for row in data.get("rows", []) if "unit" in data)}
+    return found
 
 
-@pytest.mark.parametrize("name", OFFLINE)
-def test_a_job_run_again_has_the_same_hash_and_bytes(cli, ran, answers, name, contents):
-    ran("cite", *OFFLINE[name][0].split(), *QUICK)
-    before = contents(Path("results"))
+@pytest.fixture
+def again(cli, ran, contents):
+    """Run the latest job again, to the same bytes; then the command that it prints, to the same signatures."""
 
-    ended = cli("results", "rerun", "latest")
+    def check(**replaced):
+        before, wanted = contents(Path("results")), signatures("results")
+        rerun = ran("results", "rerun", "latest", "-s", "trust_config=true")
+        assert contents(Path("results")) == before
+        assert "files are the same bytes." in rerun.out
+        assert " 0 of 0 " not in rerun.out
+        program, *words = shlex.split(ran("results", "show").out.partition("\nCommand: ")[2].splitlines()[0])
+        assert program == "metaeval"
+        ran(*(replaced.get(word.removeprefix("--"), word) for word in words), "-q", "--results", "again")
+        assert signatures("again") == wanted != set()
 
-    assert (ended.code, contents(Path("results"))) == (0, before), ended.err
-    assert "files are the same bytes." in ended.out
-    assert " 0 of 0 " not in ended.out
+    return check
 
 
-@pytest.mark.parametrize(
-    ("name", "kept"), [*((name, "record") for name in ASKED), *(("citeeval", kept) for kept in ("replay", "store"))]
-)
-def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(cli, ran, fake, answers, name, kept, contents):
-    typed = ["cite", *ASKED[name], *QUICK]
+@pytest.mark.parametrize("typed", OFFLINE)
+def test_a_job_runs_again_by_its_recipe_and_by_its_command(ran, answers, again, typed):
+    ran("cite", *shlex.split(typed), *QUICK)
+    again()
+
+
+@pytest.mark.parametrize("typed", ASKED)
+def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(ran, fake, answers, again, typed):
+    words = ("cite", *shlex.split(typed), *QUICK)
     with fake.ChatServer(answer=reply) as server:
-        model = ("--model", "tiny", "--base-url", server.url)
-        ran(*typed, *model, *(() if kept == "store" else ("--record", "kept.jsonl")))
+        if "rewrite" in words:  # its replies come from the store
+            ran(*words, "--model", "tiny", "--base-url", server.url)
+            again()
+            return
+        ran(*words, "--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl")
+    again(record="--replay")
+
+
+@pytest.mark.parametrize("kept", ["replay", "store"])
+def test_replayed_and_stored_replies_run_again_too(ran, fake, answers, contents, kept):
+    words = ("cite", "citeeval", "answers.jsonl", *QUICK)
+    with fake.ChatServer(answer=reply) as server:
+        ran(*words, "--model", "tiny", "--base-url", server.url, *(("--record", "k.jsonl") if kept == "replay" else ()))
     if kept == "replay":
-        ran(*typed, "--replay", "kept.jsonl")
-    before, made = contents(Path("results")), manifest()
+        ran(*words, "--replay", "k.jsonl")
+    before, recipe = contents(Path("results")), manifest()["recipe"]
+    ran("results", "rerun", "latest", *(["--set", "trust_config=true"] if kept == "store" else []))
+    assert (contents(Path("results")), manifest()["recipe"]) == (before, recipe)
 
-    ended = cli("results", "rerun", "latest", *(["--set", "trust_config=true"] if kept == "store" else []))
 
-    assert (ended.code, contents(Path("results"))) == (0, before), ended.err
-    assert manifest()["recipe"] == made["recipe"]
+def test_fitted_coefficients_are_a_file_that_the_command_names(ran, fake, answers, again):
+    with fake.ChatServer(answer=reply) as server:
+        asked = ("--model", "tiny", "--base-url", server.url)
+        ran("cite", "refit", "rated.jsonl", *asked, *QUICK, "--results", "first")
+        fitted = ("--coefficients", "first/latest/fitted.json")
+        ran("cite", "citeeval", "answers.jsonl", *fitted, *asked, "--record", "kept.jsonl", *QUICK)
+    again(record="--replay")
 
 
 def manifest():
@@ -118,7 +139,7 @@ def test_a_file_that_was_read_is_held_by_its_hash(refused, ran, fake, answers, p
         ran(*typed, *model, *QUICK)
     ran("results", "rerun")
     Path(path).write_text("other")
-
+    assert f"{path} is missing or has changed." in ran("results", "show").out
     assert f"cannot be run again: {path} is missing or has changed" in refused("results", "rerun")
 
 

@@ -19,12 +19,6 @@ COMMANDS = [
     *(f"data {name}" for name in ("list", "show", "fetch", "verify", "convert", "validate")),
     *(f"metrics {name}" for name in ("list", "show", "verify")),
 ]
-ONE_OF_EACH = {
-    "wice": ("wice", "test", "chunk"),
-    "expertqa": ("expertqa", "rand_val", "citation"),
-    "factcheck_gpt": ("factcheck_gpt", "all", "citation"),
-    "qasem": ("qasem", "dev", "citation"),
-}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -156,22 +150,6 @@ def test_the_pairs_of_a_job_hold_its_scores(ran, small, tmp_path):
         scored = {line["pair_id"]: line["score"] for line in lines}
         assert {row["id"]: row["scores"][number] for row in rows} == scored
     assert {row["level"] for row in rows} >= {0, 2}
-
-
-@pytest.mark.parametrize(("dataset", "split", "unit"), ONE_OF_EACH.values(), ids=ONE_OF_EACH)
-def test_a_published_dataset_is_judged_from_a_local_folder(ran, tmp_path, dataset, split, unit):
-    if not (SHARED / dataset).is_dir() and not (SHARED / f"{dataset}_consistency").is_dir():
-        pytest.skip(f"no local copy of {dataset} beside the repository")
-    options = ("--data", SHARED, "--split", split, "-u", unit, "-q")
-    quick = ("--set", "interval.resamples=5", "--set", "controls=false")
-
-    ran("run", "-m", "overlap", "-p", "classification", "-d", dataset, *options, *quick)
-    result = json.loads((tmp_path / "results/latest/classification.json").read_text())
-    row = result["rows"][0]
-    assert row["unscored"] == 0
-    found = [value["value"] for key, value in row["values"].items() if key in ("fs_ns", "ps_ns")]
-    assert max(value for value in found if value is not None) > 0.5, "overlap tells support from none"
-    assert sum(result["data"]["levels"].values()) == row["scored"]
 
 
 def test_responses_without_page_text_have_nothing_to_judge(refused):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas
 import pytest
 from scipy.stats import spearmanr
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 import metaeval
 from metaeval.core.files import csv_text
@@ -89,40 +89,6 @@ def test_two_graded_sets_with_four_dimensions(cli, refused, tmp_path):
         of = sets == name
         assert found[name, "mine"] == pytest.approx(spearmanr(gold["fluency"][of], scores[of])[0], abs=1e-12)
     assert "one with --set dataset_options.gold=NAME" in refused("evaluate", "-d", "ratings", "--data", "graded.csv")
-
-
-def test_verdicts_of_several_judges(cli, tmp_path, caplog):
-    gold = RNG.integers(0, 2, 60)
-    judges = {f"judge {n}": np.where(RNG.random(60) < 0.8, gold, 1 - gold) for n in range(3)}
-    said = {name: np.where(one == 1, "yes", "no") for name, one in judges.items()}
-    write(tmp_path / "verdicts.csv", {"item": range(60), "human": np.where(gold == 1, "full", "none"), **said})
-    alone = evaluated(cli, "verdicts.csv", "-p", "verdicts").out
-    assert " -p verdicts -d ratings" in alone[alone.index("Next: ") :]
-    shown = cli("results", "show").out
-    assert all(f" people {label} " in shown and f" people {label} " in alone for label in ("yes", "no"))
-    evaluated(cli, "verdicts.csv", "-p", "verdicts,classification")
-    assert "verdicts.csv has no column 'group': each row counts as a group of its own." in caplog.text
-    found = values(tmp_path / "results/latest/verdicts.json", "balanced_accuracy")
-    assert found == {name: pytest.approx(balanced_accuracy_score(gold, one), abs=1e-12) for name, one in judges.items()}
-    assert len(load_result(tmp_path / "results/latest/classification.json").columns) == 1
-    evaluated(cli, "verdicts.csv", "-p", "classification", CUT)
-    assert len(load_result(tmp_path / "results/latest/classification.json").columns) == 1
-
-
-def test_one_score_a_citation_with_three_levels(cli, tmp_path):
-    gold = RNG.integers(0, 3, 90)
-    scores = np.round(gold + RNG.normal(size=90), 1)
-    words = np.array(["none", "partial", "full"])[gold]
-    write(tmp_path / "citations.csv", {"id": range(90), "article": np.arange(90) // 3, "level": words, "mine": scores})
-    evaluated(cli, "citations.csv", "-p", "classification")
-    classified = tmp_path / "results/latest/classification.json"
-    for key, high, low in (("fs_ns", 2, 0), ("fs_ps", 2, 1), ("ps_ns", 1, 0)):
-        used = np.isin(gold, (high, low))
-        expected = roc_auc_score(gold[used] == high, scores[used])
-        assert values(classified, key)["mine"] == pytest.approx(expected, abs=1e-12)
-    evaluated(cli, "citations.csv", "-p", "classification", CUT)
-    found = values(tmp_path / "results/latest/classification.json", "some_none")["mine"]
-    assert found == pytest.approx(roc_auc_score(gold > 0, scores), abs=1e-12)
 
 
 def test_gold_between_the_levels_is_counted_and_can_be_cut(cli, refused, tmp_path):
