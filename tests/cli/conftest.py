@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -108,6 +109,30 @@ def contents() -> Callable[[Path], dict[str, bytes]]:
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in results}
 
     return read
+
+
+@pytest.fixture
+def again(ran, contents, tmp_path) -> Callable[..., None]:
+    """Run the latest job again, to the same bytes; then the command that `results show` prints, to the same tables."""
+
+    def tables(folder: str) -> dict[str, bytes]:
+        found = contents((tmp_path / folder / "latest").resolve())
+        return {name: content for name, content in found.items() if name.endswith(".json")}
+
+    def check(*more: str, **replaced: str) -> None:
+        before = contents(tmp_path / "results")
+        rerun = ran("results", "rerun", "latest", *more)
+        assert contents(tmp_path / "results") == before
+        assert "files are the same bytes." in rerun.out
+        assert " 0 of 0 " not in rerun.out
+        program, *words = shlex.split(ran("results", "show").out.partition("\nCommand: ")[2].splitlines()[0])
+        assert program == "metaeval"
+        words = [replaced.get(word.removeprefix("--"), word) for word in words]
+        kept = [word for at, word in enumerate(words) if not {"--results", "--store"} & {word, *words[at - 1 : at]}]
+        ran(*kept, "-q", "--results", "again")
+        assert tables("again") == tables("results") != {}
+
+    return check
 
 
 @pytest.fixture
