@@ -23,9 +23,9 @@ from metaeval.report.markdown import escape
 from metaeval.report.ranking_measures import LEVELS
 from metaeval.report.result import FULL_SUPPORT, Column, Result
 from metaeval.report.table import UNDEFINED, format_value, plain
-from metaeval.runs.evaluation import evaluate, find_protocols
-from metaeval.runs.prepared_run import Job, load_corpus, prepare
-from metaeval.runs.score_columns import AlignedColumn, trivial_columns
+from metaeval.runs.data import Job, load_corpus, prepare
+from metaeval.runs.evaluate import evaluate, find_protocols, trivial_columns
+from metaeval.runs.score import AlignedColumn
 from metaeval.scoring.controls import GOLD_CONTROLS, OVERLAP
 from metaeval.stats.agreement import krippendorff_alpha
 from metaeval.stats.estimate import Estimate

@@ -29,8 +29,9 @@ from scipy.special import stdtrit
 
 from metaeval.core.config import load_run
 from metaeval.decisions.label_sampling import uncertain_sizes
-from metaeval.runs.prepared_run import prepare
-from metaeval.runs.score_columns import named_metrics, scored_columns
+from metaeval.runs.data import prepare
+from metaeval.runs.metrics import named_metrics
+from metaeval.runs.score import scored_columns
 from metaeval.stats.prediction_powered import NEEDED_F, Sample, Share, difference, draw_in_proportion, share
 
 SETS = ("expertqa", "factcheck_gpt", "wice")

@@ -24,7 +24,7 @@ from typing import ClassVar
 
 from benchmarks.pairs import write_table
 from metaeval.core.config import RunConfig
-from metaeval.runs.loaded_metrics import score_metrics
+from metaeval.runs.score import score_metrics
 from metaeval.scoring.contract import Metric, MetricCard, PairScore
 from metaeval.scoring.executors.local import WORKER
 

@@ -27,8 +27,9 @@ import numpy as np
 from scipy.stats import norm
 
 from metaeval.core.config import load_run
-from metaeval.runs.prepared_run import prepare
-from metaeval.runs.score_columns import named_metrics, scored_columns
+from metaeval.runs.data import prepare
+from metaeval.runs.metrics import named_metrics
+from metaeval.runs.score import scored_columns
 from metaeval.stats.risk_control import TestedThreshold, choose_threshold, threshold_order
 
 ALPHA, MAX_FLAGGED = 0.05, 0.5

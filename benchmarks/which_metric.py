@@ -15,7 +15,7 @@ from benchmarks.reference.results import METRICS, OFFLINE, PUBLISHED, kept_resul
 from metaeval.report.ranking_measures import Headline, above_every_control, best_control, listed, top
 from metaeval.report.result import Column, Result, Row
 from metaeval.report.table import format_value
-from metaeval.runs.evaluation import PublishedPaper, published_files, read_published
+from metaeval.runs.published import PublishedPaper, published_files, read_published
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.stats.estimate import Estimate
 

@@ -19,12 +19,10 @@ from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
 from metaeval.report.data_frame import frame
 from metaeval.report.notebook import Results
-from metaeval.runs import prepared_run
-from metaeval.runs import run as runs
-from metaeval.runs.evaluation import declarations_of
-from metaeval.runs.loaded_metrics import score_metrics
-from metaeval.runs.prepared_run import prepare_ratings
-from metaeval.runs.score_columns import published_columns, score_column, with_unique_name
+from metaeval.runs import data as run_data
+from metaeval.runs.data import prepare_ratings
+from metaeval.runs.evaluate import EvaluatedRun, declarations_of, evaluate_columns
+from metaeval.runs.score import published_columns, score_column, score_metrics, with_unique_name
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.score_files import ScoreFile, scores_of
 
@@ -39,7 +37,7 @@ _WHOLE = 5
 @typed
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
     """Return the documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
-    corpus, _, _ = prepared_run.load_corpus(load_run(None, {"dataset": dataset, **settings}))
+    corpus, _, _ = run_data.load_corpus(load_run(None, {"dataset": dataset, **settings}))
     return corpus
 
 
@@ -80,11 +78,11 @@ def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) ->
     settings: as in `load_corpus`, and columns={"gold": HEADING} for headings that do not say what they are for.
     """
     if data is None or isinstance(data, str | Path):
-        ratings, _, _ = prepared_run.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
+        ratings, _, _ = run_data.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
         return ratings
     if dataset != "ratings":
         raise UserError(f"The table in data is the data set itself: leave dataset={dataset!r} out, or the table.")
-    return prepared_run.ratings_in(data, load_run(None, settings))
+    return run_data.ratings_in(data, load_run(None, settings))
 
 
 @typed
@@ -118,17 +116,17 @@ def evaluate_scores(
             answers[pair_id] = PairScore(None, Status.ABSENT) if value is None else PairScore(float(value))
         content = sha256_json({pair_id: answer.score for pair_id, answer in answers.items()})[:12]
         files.append((ScoreFile(Path(name), answers, {"metric": name}), f"sha256:{content}"))
-    if ratings is not None or (corpus is None and prepared_run.kind_of_data(config) == "ratings"):
+    if ratings is not None or (corpus is None and run_data.kind_of_data(config) == "ratings"):
         rated = prepare_ratings(config, ratings)
         columns = published_columns(rated)
         for file, content in files:
             columns.append(with_unique_name(score_column(rated, file, content), columns, file.metric))
-        return results_of(runs.evaluate_columns(rated, columns))
-    job = prepared_run.prepare(config, corpus)
-    return results_of(runs.evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
+        return results_of(evaluate_columns(rated, columns))
+    job = run_data.prepare(config, corpus)
+    return results_of(evaluate_columns(job, [score_column(job, file, content) for file, content in files]))
 
 
-def results_of(evaluated: runs.EvaluatedRun) -> Results:
+def results_of(evaluated: EvaluatedRun) -> Results:
     """Return the results of a run, and log a warning for each protocol that was left out, with the reason."""
     left_out = [f"Left out: {protocol}: {reason}" for protocol, reason in evaluated.left_out.items()]
     for sentence in left_out:

@@ -34,8 +34,8 @@ OWN = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "HTTP_PROXY", "HTTP
 
 # What commands import that tests start as forks.
 FORKED = (
-    *("metaeval.cli.app", "metaeval.runs.evaluation", "metaeval.runs.scoring_worker"),
-    *("metaeval.runs.run", "metaeval.runs.score_panel"),
+    *("metaeval.cli.app", "metaeval.runs.evaluate", "metaeval.runs.scoring_worker"),
+    *("metaeval.runs.job", "metaeval.analyses.panel"),
     *("metaeval.scoring.backends.minilm", "scipy.special"),
     *("openai", "aiohttp", "pyarrow.parquet", "pytest"),
 )

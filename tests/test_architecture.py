@@ -40,17 +40,17 @@ ROOMS = {
     "metrics_zoo": "metrics_zoo scoring.contract scoring.functions scoring.backends corpus.sentences corpus.languages "
     "llm core.errors core.parsing",
     "report": f"report stats.ranking stats.arrays stats.estimate {READS}",
-    "runs": f"runs report scoring corpus stats llm.batch_files {PROTOCOL} {SETTINGS}",
+    "runs": f"runs report scoring corpus stats {PROTOCOL} {SETTINGS}",
     "api": f"core.registry runs report scoring corpus core.config core.declared {READS} {TABLES}",
     "analyses": (
         "metaeval analyses api core.store runs report scoring corpus stats llm.reply_store llm.messages "
-        f"{PROTOCOL} {SETTINGS}"
+        f"llm.batch_files {PROTOCOL} {SETTINGS}"
     ),
     "citation": f"citation scoring.contract scoring.backends corpus stats llm {READS} {TABLES}",
     "citation.pipelines": f"citation analyses runs report scoring corpus stats llm {SETTINGS}",
     "explorer": f"explorer citation analyses runs report scoring corpus {SETTINGS}",
     "decisions": f"decisions explorer citation analyses runs report scoring corpus stats {SETTINGS}",
-    "cli": f"metaeval analyses cli runs.loaded_metrics report {SETTINGS}",
+    "cli": f"metaeval analyses cli runs.score report {SETTINGS}",
     "conformance": "conformance scoring stats core.registry core.errors protocols.contract protocols.comparison",
     "__main__": "cli",
     "metaeval": "analyses api core.config report corpus scoring",

@@ -68,8 +68,8 @@ def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
 
 def test_jobs_from_python(tmp_path, settings, ran):
     from metaeval.core.config import RunConfig
-    from metaeval.runs.evaluation import named_protocols
-    from metaeval.runs.run import EvaluatedRun, write_run
+    from metaeval.runs.evaluate import EvaluatedRun, named_protocols
+    from metaeval.runs.job import write_run
 
     folder = tmp_path / "results"
     config = RunConfig(**settings | {"metrics": ("overlap",), "results": folder})

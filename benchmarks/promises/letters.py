@@ -15,7 +15,7 @@ from metaeval.core.config import ComparisonConfig
 from metaeval.report.findings import findings
 from metaeval.report.ranking_measures import differs
 from metaeval.report.result import Data, Interval, Result, Row
-from metaeval.runs.evaluation import column_of, declarations_of
+from metaeval.runs.evaluate import column_of, declarations_of
 from metaeval.runs.significance import marked, significance
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import DEFAULT, Resampling

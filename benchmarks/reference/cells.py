@@ -24,10 +24,9 @@ from metaeval.core.files import csv_text, versions, write_text
 from metaeval.core.parsing import read_yaml
 from metaeval.report.ranking_measures import Headline, above_every_control, top
 from metaeval.report.result import Comparison, Result, Row
-from metaeval.runs.evaluation import find_protocols
-from metaeval.runs.prepared_run import Job, RatedSet, find_dataset, kind_of_data, prepare, prepare_ratings
-from metaeval.runs.run import EvaluatedRun, evaluate_columns
-from metaeval.runs.score_columns import AlignedColumn, column_of, signed_as
+from metaeval.runs.data import Job, RatedSet, find_dataset, kind_of_data, prepare, prepare_ratings
+from metaeval.runs.evaluate import EvaluatedRun, evaluate_columns, find_protocols
+from metaeval.runs.score import AlignedColumn, column_of, signed_as
 from metaeval.runs.significance import adjusted, marked
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.scoring.engine import settled_metric

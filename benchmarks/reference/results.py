@@ -12,9 +12,10 @@ from benchmarks.reference import DIGITS, KEPT
 from metaeval.core.config import load_run
 from metaeval.core.files import atomic_write, csv_text, write_text
 from metaeval.report.result import Result, load_result
-from metaeval.runs.prepared_run import prepare
-from metaeval.runs.run import EvaluatedRun, evaluate_columns, run
-from metaeval.runs.score_columns import column_of, named_metrics, scored_columns
+from metaeval.runs.data import prepare
+from metaeval.runs.evaluate import EvaluatedRun, evaluate_columns, run
+from metaeval.runs.metrics import named_metrics
+from metaeval.runs.score import column_of, scored_columns
 from metaeval.scoring.contract import PairScore, Status
 
 OFFLINE = ("overlap", "rouge", "bm25", "support-mini")

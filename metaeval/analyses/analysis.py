@@ -19,25 +19,25 @@ from metaeval.core import config as groups
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.config_files import refuse_repeated
-from metaeval.core.declared import Flag, MetricNames, flag_of, is_typed, kinds_of, option_of
+from metaeval.core.declared import Flag, MetricNames, Strict, flag_of, is_typed, kinds_of, option_of
 from metaeval.core.errors import RequestsWritten, UserError
 from metaeval.core.headings import reading_tables
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from metaeval.analyses.panel import Panel
     from metaeval.corpus.ratings import Ratings
     from metaeval.report.result import Data
     from metaeval.report.table import Table
-    from metaeval.runs.loaded_metrics import MetricProgress
-    from metaeval.runs.score_panel import Panel
+    from metaeval.runs.score import MetricProgress
 
 
 Progress: TypeAlias = "MetricProgress | None"
 """Callback that reports the progress of scoring; None reports nothing."""
 
 
-class DeclaredOptions(groups.Strict):
+class DeclaredOptions(Strict):
     """Options of a command: keywords of its Python function and, for fields with a `Flag`, command-line options.
 
     untyped: fields that the command line takes only with --set.
@@ -93,7 +93,7 @@ class AnalysisOptions(DeclaredOptions):
     """YAML file of settings, or a shipped experiment."""
 
 
-class EncodingSettings(groups.Strict):
+class EncodingSettings(Strict):
     """The setting for reading CSV files."""
 
     encoding: str = ""
@@ -145,7 +145,7 @@ class RatedOptions(groups.DataSettings, AnalysisOptions):
 
     def ratings(self, run: RunConfig) -> Ratings | None:
         """Return the ratings of a data frame given as `data`; else None."""
-        from metaeval.runs.prepared_run import ratings_in
+        from metaeval.runs.data import ratings_in
 
         return None if isinstance(self.data, Path | None) else ratings_in(self.data, run)
 
@@ -165,7 +165,7 @@ def own_fields(options: type[DeclaredOptions]) -> list[str]:
 
 
 def _score_files(names: tuple[str, ...]) -> tuple[str, ...]:
-    from metaeval.runs.score_panel import as_metrics
+    from metaeval.runs.metrics import as_metrics
 
     return tuple(as_metrics(names))
 

@@ -14,8 +14,8 @@ from metaeval.core.errors import Shown, UserError
 from metaeval.core.files import safe_name, sha256_file
 from metaeval.report.result import Result, save_result
 from metaeval.report.table_files import write_page, write_table
-from metaeval.runs.job_folder import PAIRS, Command, close_job, job_folder, write_pairs
-from metaeval.runs.score_columns import FILE_PREFIX
+from metaeval.runs.job import PAIRS, Command, close_job, job_folder, write_pairs
+from metaeval.runs.metrics import FILE_PREFIX
 
 RECIPE = "recipe"
 """The field of a manifest that holds the recipe."""

@@ -19,9 +19,9 @@ from metaeval.core.declared import typed
 from metaeval.core.errors import UserError, count, shown
 from metaeval.core.tables import headings_of, of_columns
 from metaeval.corpus.ratings import interleaved, numerals
-from metaeval.runs.prepared_run import prepare_ratings, ratings_in
-from metaeval.runs.run import evaluate_columns
-from metaeval.runs.score_columns import array_column
+from metaeval.runs.data import prepare_ratings, ratings_in
+from metaeval.runs.evaluate import evaluate_columns
+from metaeval.runs.score import array_column
 
 if TYPE_CHECKING:
     from metaeval.report.notebook import Results

@@ -33,8 +33,8 @@ def _run(options: CompareOptions, progress: Progress) -> Done:
         headline_pairs,
     )
     from metaeval.analyses.comparing.subgroups import by_part, check_division
-    from metaeval.runs.loaded_metrics import able_defaults
-    from metaeval.runs.score_panel import load_panel
+    from metaeval.analyses.panel import load_panel
+    from metaeval.runs.metrics import able_defaults
 
     # Every pair of metrics is compared unless an analysis is requested.
     plain = not (options.by or options.agreement)

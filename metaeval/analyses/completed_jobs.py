@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -17,7 +19,7 @@ from metaeval.core.errors import Shown, UserError
 from metaeval.report.result import Result
 
 if TYPE_CHECKING:
-    from metaeval.runs.job_folder import DoneJob
+    from metaeval.runs.job import DoneJob
 
 
 class ResultsListOptions(DeclaredOptions):
@@ -29,7 +31,7 @@ class ResultsListOptions(DeclaredOptions):
 
 def _list(options: ResultsListOptions, progress: Progress) -> Done:
     from metaeval.report.table import Table
-    from metaeval.runs.job_folder import done_jobs
+    from metaeval.runs.job import done_jobs
 
     rows = []
     for job in done_jobs(options.results):
@@ -85,7 +87,7 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
     from metaeval.report.result import load_result
     from metaeval.report.result_tables import lay_out
     from metaeval.report.table_files import printed, table_text, tables_in
-    from metaeval.runs.job_folder import altered_files, find_job
+    from metaeval.runs.job import altered_files, find_job
 
     warnings: list[str] = []
     named, form = options.job, "text" if options.format == "terminal" else options.format
@@ -118,7 +120,7 @@ def _provenance(folder: Path) -> list[str]:
     """Return lines with what the manifest says of how a job was made: command, settings, data and versions."""
     from metaeval.analyses.analysis_job import RECIPE, changed_files
     from metaeval.analyses.command_words import command_of
-    from metaeval.runs.job_folder import lost_objects, read_manifest
+    from metaeval.runs.job import lost_objects, read_manifest
 
     noted = read_manifest(folder)
     recipe, lost = noted.get(RECIPE), lost_objects(noted)
@@ -155,6 +157,53 @@ SHOW = Analysis(
 )
 
 
+def remove_job(results: Path, job: DoneJob) -> int:
+    """Delete a job's folder, and return the number of deleted files.
+
+    Raises `UserError`, and deletes nothing, where the folder holds a file that no manifest lists, or one that changed,
+    unless it is what a killed run left of a file; and one that says what is left where a file cannot be deleted.
+    """
+    from metaeval.core.files import UNFINISHED
+    from metaeval.runs.job import LATEST, NAME, Kept, check, listed_files, read_manifest, written_files
+
+    # Manifests are deleted last: what is left of a job is still found as a job.
+    inside = sorted(job.folder.rglob("*"), key=lambda path: (path.name == NAME, path))
+    folders = [path for path in reversed(inside) if path.is_dir() and not path.is_symlink()]
+    files = [path for path in inside if path not in folders]
+    manifests = [path for path in files if path.name == NAME]
+    # A killed run leaves .NAME.RANDOM.unfinished, where NAME is a file of the job or an export of one.
+    listed = [name for path in manifests for name in listed_files(read_manifest(path.parent))]
+    stems = "|".join(re.escape(Path(name).stem) for name in (NAME, *listed))
+    unfinished = re.compile(rf"\.({stems})\.\w+\.\w+{re.escape(UNFINISHED)}")
+    unchanged = {path for path in written_files(job.folder) if path.name == NAME or check(path) is Kept.SAME}
+    strange = {
+        path.relative_to(job.folder).as_posix()
+        for path in {*files}.difference(manifests, unchanged)
+        if not unfinished.fullmatch(path.name)
+    }
+    if strange:
+        raise UserError(
+            f"{job.folder} holds {min(strange)}, which was added or changed after the job was written. "
+            "Nothing was deleted: move that file away, or delete the folder yourself."
+        )
+    pointer = results / LATEST
+    try:
+        for path in files:
+            path.unlink()
+        for folder in (*folders, job.folder):
+            folder.rmdir()
+        if pointer.is_symlink() and not pointer.exists():
+            pointer.unlink()
+    except OSError as error:
+        left = [path.relative_to(job.folder).as_posix() for path in files if os.path.lexists(path)]
+        named = f" ({', '.join([*left[:3], *(['...'] if left[3:] else [])])})" if left else ""
+        raise UserError(
+            f"Cannot delete {error.filename or job.folder}: {error.strerror or error}. {len(left)} of {len(files)} "
+            f"files of {job.folder} are left{named}: type the same command again once they can be deleted."
+        ) from error
+    return len(files)
+
+
 class ResultsRmOptions(ResultsSettings, DeclaredOptions):
     """Options of `results rm`."""
 
@@ -163,7 +212,7 @@ class ResultsRmOptions(ResultsSettings, DeclaredOptions):
 
 
 def _rm(options: ResultsRmOptions, progress: Progress) -> Done:
-    from metaeval.runs.job_folder import find_job, remove_job
+    from metaeval.runs.job import find_job
 
     jobs = [find_job(options.results, name) for name in options.jobs]
     deleted = {job.folder: remove_job(options.results, job) for job in {job.name: job for job in jobs}.values()}

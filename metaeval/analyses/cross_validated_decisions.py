@@ -10,17 +10,16 @@ from typing import cast
 
 import numpy as np
 
+from metaeval.analyses.panel import Panel, judged, make_sheet
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.core.files import safe_name
 from metaeval.report.result import Result
 from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Record, Table, TableRow, known, plain
-from metaeval.runs.evaluation import ProtocolSetup, evaluate, find_protocols
-from metaeval.runs.frame import Frame
-from metaeval.runs.prepared_run import Job, RatedSet
-from metaeval.runs.score_columns import AlignedColumn, with_controls
-from metaeval.runs.score_panel import Panel, judged, make_sheet
+from metaeval.runs.data import Frame, Job, RatedSet
+from metaeval.runs.evaluate import ProtocolSetup, evaluate, find_protocols, with_controls
+from metaeval.runs.score import AlignedColumn
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.classification import decision_counts, level_f1, level_precision, level_recall
 from metaeval.stats.decisions import Calibration, Objective, calibration, level_count, nested_decisions

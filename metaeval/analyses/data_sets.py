@@ -58,7 +58,7 @@ class DataCardOptions(DataSettings, DataSetOptions):
 def show_card(options: DataCardOptions, progress: Progress) -> Done:
     """Return the card of a data set or variant with counts of its data, (name, text) of each field, as the output."""
     from metaeval.report.notebook import Card
-    from metaeval.runs.prepared_run import find_dataset
+    from metaeval.runs.data import find_dataset
 
     name, config = options.name, options.run(dataset=options.name)
     card, split, defaults = find_dataset(name, config)
@@ -105,7 +105,7 @@ def _counts(config: RunConfig) -> Sequence[tuple[str, str]]:
     from metaeval.corpus.duplicates import duplicates
     from metaeval.corpus.pair_table import GIVEN, INCOMPLETE, WHOLE
     from metaeval.report.table import share
-    from metaeval.runs.prepared_run import kind_of_data, load_ratings, prepare
+    from metaeval.runs.data import kind_of_data, load_ratings, prepare
 
     if kind_of_data(config) == "ratings":
         ratings, _, split = load_ratings(config)
@@ -151,7 +151,7 @@ class DataFetchOptions(DataSetOptions):
 
 def _fetch(options: DataFetchOptions, progress: Progress) -> Done:
     from metaeval.corpus.loading import locate, recorded
-    from metaeval.runs.prepared_run import find_dataset
+    from metaeval.runs.data import find_dataset
 
     card, _, _ = find_dataset(options.name, RunConfig(dataset=options.name))
     splits = card.files if options.split is None else [options.split]
@@ -181,7 +181,7 @@ class DataVerifyOptions(DataSetOptions):
 def _verify(options: DataVerifyOptions, progress: Progress) -> Done:
     from metaeval.corpus.loading import verify
     from metaeval.report.table import Table
-    from metaeval.runs.prepared_run import find_dataset
+    from metaeval.runs.data import find_dataset
 
     name = options.name
     card, _, _ = find_dataset(name, RunConfig(dataset=name))
@@ -221,7 +221,7 @@ class DataConvertOptions(DataSettings, DataSetOptions):
 
 def _convert(options: DataConvertOptions, progress: Progress) -> Done:
     from metaeval.corpus.corpus_file import write_corpus
-    from metaeval.runs.prepared_run import load_corpus
+    from metaeval.runs.data import load_corpus
 
     corpus, _, _ = load_corpus(options.run(dataset=options.name))
     counts = " / ".join(f"{level} {count:,}" for level, count in corpus.level_counts().items())
@@ -256,18 +256,20 @@ class DataValidateOptions(DeclaredOptions):
 
 def _validate(options: DataValidateOptions, progress: Progress) -> Done:
     from metaeval.corpus.corpus_file import validate
-    from metaeval.runs.prepared_run import unplaced_labels
+    from metaeval.runs.data import prepare
 
     file = options.file
     if problems := validate(file):
         return Done(value=problems, warnings=[f"{file} cannot be used until these problems are fixed."], exit_code=2)
-    lost, labels = unplaced_labels(RunConfig(dataset="jsonl", data=file))
+    pairs = [pair for pair in prepare(RunConfig(dataset="jsonl", data=file)).pairs if pair.cited]
+    labels = {pair.citation_id for pair in pairs}
+    lost = labels - {pair.citation_id for pair in pairs if pair.held is not None}  # of no chunk: no evidence is marked
     unit = " -u citation" if lost else ""
     lines = [f"{file}: no problem found. Judge it with: metaeval run -d jsonl --data {file}{unit}"]
     if lost:
         lines.append(
-            f"{lost:,} of {labels:,} citations have no evidence in a document of several chunks: with --unit chunk "
-            "their labels would be left out."
+            f"{len(lost):,} of {len(labels):,} citations have no evidence in a document of several chunks: "
+            "with --unit chunk their labels would be left out."
         )
     return Done(shown=lines, value=problems)
 

@@ -34,9 +34,9 @@ class EvaluateOptions(
 
 
 def _run(options: EvaluateOptions, progress: Progress) -> Done:
-    from metaeval.runs.prepared_run import kind_of_data
-    from metaeval.runs.run import run as evaluate
-    from metaeval.runs.score_columns import FILE_PREFIX
+    from metaeval.runs.data import kind_of_data
+    from metaeval.runs.evaluate import run as evaluate
+    from metaeval.runs.metrics import FILE_PREFIX
 
     run = options.run(metrics=tuple(f"{FILE_PREFIX}{file}" for file in options.files))
     ratings = options.ratings(run)
@@ -45,7 +45,7 @@ def _run(options: EvaluateOptions, progress: Progress) -> Done:
         raise UserError(f"No score file is given, and {run.dataset} has no published scores: give a score file.{table}")
     if options.by:
         from metaeval.analyses.comparing.subgroups import by_part, check_division
-        from metaeval.runs.score_panel import load_panel
+        from metaeval.analyses.panel import load_panel
 
         check_division(options.by, run)
         panel = load_panel(run, bool(run.metrics), least=1, ratings=ratings)

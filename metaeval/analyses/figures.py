@@ -19,7 +19,7 @@ from metaeval.report.result import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from metaeval.runs.job_folder import DoneJob
+    from metaeval.runs.job import DoneJob
 
 
 def _flat(jobs: Any) -> Any:
@@ -66,7 +66,7 @@ def _run(options: FiguresOptions, progress: Progress) -> Done:
 def _find(results: Path, name: str) -> DoneJob:
     """Return the job of this name; raises `UserError` with the command to type for a suite that was not run."""
     from metaeval.core.config_files import variants
-    from metaeval.runs.job_folder import find_job
+    from metaeval.runs.job import find_job
 
     try:
         return find_job(results, name)
@@ -100,7 +100,7 @@ def _write(
 ) -> tuple[Path, str]:
     """Write figures without making this job the latest; return their folder, and a text about its contents."""
     from metaeval.analyses.suites.job_figures import write_figures
-    from metaeval.runs.job_folder import Command, job_folder, write_manifests
+    from metaeval.runs.job import Command, job_folder, write_manifests
 
     command = Command(FIGURES.name, options.own)
     folder = job_folder(options.results / "figures", [name], identity, command)

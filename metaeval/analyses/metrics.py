@@ -32,8 +32,8 @@ class OneMetricOptions(DeclaredOptions):
 
 
 def _list(options: DeclaredOptions, progress: Progress) -> Done:
+    from metaeval.analyses.readiness import registered_states, variant_states
     from metaeval.report.table import Table
-    from metaeval.runs.readiness import registered_states, variant_states
 
     rows = [
         (metric.name, str(metric), metric.card.summary if metric.card else metric.detail)
@@ -53,10 +53,10 @@ LIST = Analysis(
 
 
 def _show(options: OneMetricOptions, progress: Progress) -> Done:
+    from metaeval.analyses.readiness import readiness
     from metaeval.report.notebook import Card
-    from metaeval.runs.loaded_metrics import load_metric
-    from metaeval.runs.prepared_run import variant_path
-    from metaeval.runs.readiness import readiness
+    from metaeval.runs.data import variant_path
+    from metaeval.runs.metrics import load_metric
 
     name = options.name
     path = variant_path("metric", name)

@@ -24,7 +24,7 @@ class MultiverseOptions(ProtocolSettings, ScoredOptions, DatasetSettings):
 def _run(options: MultiverseOptions, progress: Progress) -> Done:
     from metaeval.analyses.suites.choice_combinations import explore, read_axes, write_rank_stability
     from metaeval.report.multiverse import as_json, multiverse_tables, write_multiverse
-    from metaeval.runs.loaded_metrics import able_defaults
+    from metaeval.runs.metrics import able_defaults
 
     run, axes = able_defaults(options.run()), read_axes(options.axes)
     tick = None if progress is None else partial(progress, "combinations")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +13,9 @@ from pydantic import InstanceOf
 from metaeval.analyses.analysis import Analysis, AnalysisOptions, Done, Progress
 from metaeval.core import config as groups
 from metaeval.core.declared import Flag
-from metaeval.core.errors import count
+from metaeval.core.errors import UserError, count
+from metaeval.core.files import atomic_write, write_text
+from metaeval.core.parsing import parquet_library
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.pair_table import Pair
 
@@ -50,8 +54,7 @@ class PairsOptions(
 
 
 def _run(options: PairsOptions, progress: Progress) -> Done:
-    from metaeval.runs.prepared_run import prepare
-    from metaeval.runs.run import check_pair_file, write_pair_file
+    from metaeval.runs.data import prepare
 
     if options.output:
         check_pair_file(options.output)
@@ -66,6 +69,29 @@ def _run(options: PairsOptions, progress: Progress) -> Done:
         written=[f"{count(len(pairs), 'pair')} written to {options.output}"],
         value=pairs,
     )
+
+
+def check_pair_file(path: Path) -> None:
+    """Raise `UserError` for a file type in which pairs cannot be written."""
+    if path.suffix not in (".jsonl", ".parquet"):
+        raise UserError(f"Pairs are written as .jsonl or .parquet: give {path.name!r} one of these endings.")
+    if path.suffix == ".parquet":
+        parquet_library()
+
+
+def write_pair_file(pairs: Iterable[Pair], path: Path) -> None:
+    """Write pairs as .jsonl or .parquet (by the path's ending), one row each; levels are words, None where unknown."""
+    rows = []
+    for pair in pairs:
+        levels = {"level": pair.level, "citation_level": pair.citation_level}
+        named = {key: None if level is None else level.label for key, level in levels.items()}
+        rows.append({**pair._asdict(), **named})
+    if path.suffix == ".parquet":
+        pyarrow = parquet_library()
+        with atomic_write(path) as file:
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), file)
+    else:
+        write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 PAIRS = Analysis(

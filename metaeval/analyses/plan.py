@@ -32,7 +32,7 @@ class PlanOptions(PanelOptions):
 
 def _run(options: PlanOptions, progress: Progress) -> Done:
     from metaeval.analyses.comparing.sample_sizes import plan_sheet, protocol_to_plan
-    from metaeval.runs.score_panel import load_panel
+    from metaeval.analyses.panel import load_panel
 
     if options.half_width is not None:
         return _labels(options, options.half_width)

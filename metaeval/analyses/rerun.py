@@ -27,7 +27,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     from metaeval.analyses.analysis_job import RECIPE, changed_files, write_job
     from metaeval.core.files import sha256_file
     from metaeval.report.notebook import Sheets
-    from metaeval.runs.job_folder import NAME, find_job, lost_objects, read_manifest, settings_of, written_files
+    from metaeval.runs.job import NAME, find_job, lost_objects, read_manifest, settings_of, written_files
 
     job = find_job(options.results, options.job)
     noted = read_manifest(job.folder)

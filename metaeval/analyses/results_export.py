@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,7 +46,7 @@ class ResultsExportOptions(ResultsSettings, DeclaredOptions):
 
 def _run(options: ResultsExportOptions, progress: Progress) -> Done:
     from metaeval.report.table_files import FORMATS, check_format, format_texts
-    from metaeval.runs.job_folder import find_job, written_files
+    from metaeval.runs.job import find_job, written_files
 
     named_formats = [name for name in options.format if name != ALL]
     for name in named_formats:
@@ -78,13 +79,15 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
 
 
 def _write(job: Path, texts: Mapping[Path, str], folder: Path) -> Sequence[Path]:
-    """Write the texts to their paths; if `folder` is that of the job, list them in the job's manifest too."""
-    from metaeval.core.files import write_texts
-    from metaeval.runs.job_folder import list_exported
+    """Write the texts to their paths; if `folder` is that of the job, list them in its manifests (where it has any)."""
+    from metaeval.core.files import sha256_file, write_text, write_texts
+    from metaeval.runs.job import NAME, read_manifest
 
     written = write_texts(texts)
-    if folder == job:
-        list_exported(written)
+    for path in written if folder == job else ():
+        if content := {**read_manifest(path.parent)}:
+            content["exported"] = {**content.get("exported", {}), path.name: sha256_file(path)}
+            write_text(path.parent / NAME, json.dumps(content, indent=1, sort_keys=True) + "\n", update=True)
     return written
 
 

@@ -22,10 +22,10 @@ from metaeval.core.files import safe_name
 from metaeval.corpus.model import Corpus
 
 if TYPE_CHECKING:
+    from metaeval.analyses.readiness import Planned
     from metaeval.corpus.ratings import Ratings
     from metaeval.report.ranking_measures import Declarations
-    from metaeval.runs.dry_run import Planned
-    from metaeval.runs.run import EvaluatedRun
+    from metaeval.runs.evaluate import EvaluatedRun
 
 
 class JobOptions(BatchSettings, ScoredOptions):
@@ -76,10 +76,10 @@ def job_of(options: JobOptions, data: Corpus | Ratings | None, tables: bool = Fa
 
     Else the output is None. data: replaces the run's data set. tables: whether a table of pairs is scored alone.
     """
+    from metaeval.analyses.readiness import plan, requests_of
     from metaeval.report.notebook import NotebookText
     from metaeval.report.table import Table
-    from metaeval.runs.dry_run import plan, requests_of
-    from metaeval.runs.loaded_metrics import able_defaults
+    from metaeval.runs.metrics import able_defaults
 
     if options.rehash:
         from metaeval.scoring.backends.checkpoint import forget_hashes
@@ -112,7 +112,7 @@ def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
 
 
 def _run(options: RunOptions, progress: Progress) -> Done | Parts:
-    from metaeval.runs.run import run
+    from metaeval.runs.evaluate import run
 
     if options.suite:
         from metaeval.analyses.suite_outputs import run_parts
@@ -160,7 +160,7 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     from metaeval.report.judge_card import judge_cards
     from metaeval.report.notebook import Results
     from metaeval.report.result_tables import lay_out
-    from metaeval.runs.evaluation import declarations_of
+    from metaeval.runs.evaluate import declarations_of
 
     results = outcome.results
     declarations = declarations_of(outcome.protocols.values())
@@ -193,7 +193,7 @@ def next_step(
     """
     from metaeval.analyses.command_words import words_of
     from metaeval.report.ranking_measures import headlines, top
-    from metaeval.runs.score_columns import FILE_PREFIX
+    from metaeval.runs.metrics import FILE_PREFIX
 
     results = outcome.results
     shown = headlines(results, declarations)

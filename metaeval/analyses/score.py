@@ -26,7 +26,7 @@ class ScoreOptions(JobOptions, DatasetSettings):
 
 
 def _run(options: ScoreOptions, progress: Progress) -> Done:
-    from metaeval.runs.run import export_scores
+    from metaeval.analyses.score_export import export_scores
 
     shard = None
     if options.shard:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.analyses.analysis import Done, Parts, Progress
+from metaeval.analyses.suites.job_figures import pictures_of
 from metaeval.analyses.suites.suite_runs import (
     Part,
     Suite,
@@ -31,11 +33,12 @@ from metaeval.report.ranking_measures import Declarations
 from metaeval.report.result import Result
 from metaeval.report.table import Table
 from metaeval.report.table_files import write_table
-from metaeval.runs.evaluation import declarations_of
-from metaeval.runs.job_folder import Command, close_job
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.run import EvaluatedRun, write_report, write_run
+from metaeval.runs.evaluate import EvaluatedRun, declarations_of
+from metaeval.runs.job import Command, close_job, write_report, write_run
+from metaeval.runs.metrics import load_metric
 from metaeval.scoring.backends.checkpoint import forget_hashes
+
+_log = logging.getLogger("metaeval")
 
 if TYPE_CHECKING:
     from metaeval.analyses.run import RunOptions
@@ -124,7 +127,12 @@ def _write_tables(
     command = Command("run", {"suite": True})
     folder = suite.folder(results, command)
     written = [path for table in tables for path in write_table(table, folder)]
-    written.append(write_report(results, suite.protocols, folder, suite.name, bars=True))
+    pictures = {}
+    try:
+        pictures = pictures_of(results, suite.protocols)
+    except UserError as error:  # matplotlib is not installed
+        _log.info("The page has no bars: %s", error)
+    written.append(write_report(results, suite.protocols, folder, suite.name, pictures=pictures))
     written.append(write_record(suite, folder, parts))
     close_job(suite.runs[0], command, folder, [result.data for result in results], written, more)
     return folder, f"report.html; {', '.join(table.name for table in tables)}: json; suite.json"

@@ -34,9 +34,9 @@ def _run(options: ThresholdsOptions, progress: Progress) -> Done:
         prepare_decisions,
         write_pictures,
     )
+    from metaeval.analyses.panel import load_panel
     from metaeval.report.notebook import Sheets
     from metaeval.report.result_tables import lay_out
-    from metaeval.runs.score_panel import load_panel
 
     if options.learn:
         return _learnt(options, progress)
@@ -61,7 +61,7 @@ def _run(options: ThresholdsOptions, progress: Progress) -> Done:
 def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
     """Learn the threshold of each metric's verdicts from all scored rows, and evaluate it by cross-validation."""
     from metaeval.analyses.verdict_thresholds import calibrate, calibration_sheet
-    from metaeval.runs.prepared_run import kind_of_data
+    from metaeval.runs.data import kind_of_data
 
     target, objective, folds = options.target, options.objective, options.folds
     cited = kind_of_data(options.run()) == "corpus" and "unit" not in options.model_fields_set

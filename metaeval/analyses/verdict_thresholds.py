@@ -11,15 +11,14 @@ from typing import cast, get_args
 import numpy as np
 
 from metaeval.analyses.cross_validated_decisions import prepare_decisions
+from metaeval.analyses.panel import Panel, judged, make_sheet
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError, unknown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow
-from metaeval.runs.frame import Frame
-from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.runs.score_columns import AlignedColumn, load_run_data, scored_columns
-from metaeval.runs.score_panel import Panel, judged, make_sheet
-from metaeval.runs.verdict_cutoffs import SHEET, find_cutoff, identity_of, judge_of
+from metaeval.runs.data import Frame
+from metaeval.runs.metrics import SHEET, find_cutoff, identity_of, judge_of, load_run_data
+from metaeval.runs.score import AlignedColumn, MetricProgress, scored_columns
 from metaeval.scoring.contract import Metric
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats, Ints

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
     from metaeval.report.table import Table
-    from metaeval.runs.loaded_metrics import MetricProgress
+    from metaeval.runs.score import MetricProgress
 
 ASKING = "asking "
 """Prefix of a name of progress that counts replies of a chat model (see `metaeval.citation.chat_models`)."""

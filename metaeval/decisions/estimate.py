@@ -35,7 +35,7 @@ from metaeval.report import result as results
 from metaeval.report.data_frame import Recorded
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Record, Scalar, Table, TableRow, blocks_of, plain
-from metaeval.runs.loaded_metrics import MetricProgress
+from metaeval.runs.score import MetricProgress
 from metaeval.stats.prediction_powered import Estimand
 
 HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")

@@ -21,7 +21,7 @@ from metaeval.decisions.claim_questions import ClaimMeasure
 from metaeval.decisions.item_labels import ItemLabels, LabelledItems
 from metaeval.decisions.item_scores import filled
 from metaeval.report.table import Record, Scalar
-from metaeval.runs.score_columns import AlignedColumn
+from metaeval.runs.score import AlignedColumn
 from metaeval.stats.arrays import Floats, Ints, codes_of
 from metaeval.stats.decisions import best_thresholds, decide
 from metaeval.stats.prediction_powered import (

@@ -21,8 +21,7 @@ from metaeval.decisions.item_scores import PERCENT, data_of, item_sheet, scored
 from metaeval.report.result import checked
 from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, Note, Table, TableRow, blocks_of, plain
-from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.runs.score_columns import AlignedColumn
+from metaeval.runs.score import AlignedColumn, MetricProgress
 from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share, wilson
 from metaeval.stats.risk_control import corrected_share, kolmogorov_smirnov_p

@@ -23,8 +23,7 @@ from metaeval.decisions.sample_check import check_sample
 from metaeval.report.data_frame import Recorded
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Scalar, Table, TableRow, blocks_of, plain
-from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.runs.score_columns import AlignedColumn
+from metaeval.runs.score import AlignedColumn, MetricProgress
 from metaeval.stats.arrays import Bools
 from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for
 

@@ -16,9 +16,9 @@ from metaeval.decisions.citation_items import CitationItems
 from metaeval.report.result import Column as Measure
 from metaeval.report.result import Data
 from metaeval.report.table import Block, Note, Record, Scalar, Table, plain
-from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.runs.prepared_run import prepare
-from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, array_column, named_metrics, scored_columns
+from metaeval.runs.data import prepare
+from metaeval.runs.metrics import FILE_PREFIX, named_metrics
+from metaeval.runs.score import AlignedColumn, MetricProgress, array_column, scored_columns
 from metaeval.scoring.contract import Status
 from metaeval.stats.arrays import Floats
 

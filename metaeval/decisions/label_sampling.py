@@ -16,7 +16,7 @@ from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.item_labels import Drawn, DrawnUnit, ItemLabels, labelled_sample
 from metaeval.decisions.item_scores import filled, scored
 from metaeval.explorer import explorer_page
-from metaeval.runs.loaded_metrics import MetricProgress
+from metaeval.runs.score import MetricProgress
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.prediction_powered import draw_in_proportion, draw_simple, draw_stratified
 

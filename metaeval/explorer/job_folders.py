@@ -11,7 +11,7 @@ from urllib.parse import quote
 from metaeval.analyses.suites.suite_runs import RECORD
 from metaeval.core.errors import UserError
 from metaeval.report.table_files import PAGE as REPORT
-from metaeval.runs.job_folder import NAME, PAIRS, done_jobs, find_job, read_manifest, settings_of
+from metaeval.runs.job import NAME, PAIRS, done_jobs, find_job, read_manifest, settings_of
 
 
 def folder_of(name: str, results: Path) -> Path:

@@ -31,12 +31,11 @@ from metaeval.report.first_table import first_table
 from metaeval.report.result import SCHEMA, load_result, read_versioned
 from metaeval.report.result_tables import lay_out, units
 from metaeval.report.table import Cell, Table
-from metaeval.runs.evaluation import declarations_of, named_protocols
-from metaeval.runs.job_folder import NAME, PAIRS, Kept, check, completed_run, read_pairs, settings_of
-from metaeval.runs.loaded_metrics import MetricProgress, load_metric, plug_in
-from metaeval.runs.prepared_run import Job, RatedSet, prepare, prepare_ratings
-from metaeval.runs.score_columns import FILE_PREFIX
-from metaeval.runs.verdict_cutoffs import find_cutoff
+from metaeval.runs.data import Job, RatedSet, prepare, prepare_ratings
+from metaeval.runs.evaluate import declarations_of, named_protocols
+from metaeval.runs.job import NAME, PAIRS, Kept, check, completed_run, read_pairs, settings_of
+from metaeval.runs.metrics import FILE_PREFIX, find_cutoff, load_metric, plug_in
+from metaeval.runs.score import MetricProgress
 from metaeval.scoring.block_plan import longest_first
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.engine import context_of, settled_metric

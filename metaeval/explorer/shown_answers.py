@@ -11,7 +11,7 @@ from metaeval.core.errors import UserError
 from metaeval.core.files import safe_name
 from metaeval.explorer.citation_lines import SUPPORTED, rows_of, verdicts_of
 from metaeval.report.table_files import printed
-from metaeval.runs.job_folder import read_manifest
+from metaeval.runs.job import read_manifest
 
 _FIELDS = (
     *("claim", "sentence_start", "sentence_end", "citation", "start", "end"),

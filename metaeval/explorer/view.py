@@ -13,7 +13,7 @@ from metaeval.core.declared import Flag, MetricNames
 from metaeval.core.files import write_text
 
 if TYPE_CHECKING:
-    from metaeval.runs.loaded_metrics import MetricProgress
+    from metaeval.runs.score import MetricProgress
 
 
 class ViewOptions(OutputSettings, DeclaredOptions):

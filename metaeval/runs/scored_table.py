@@ -7,7 +7,7 @@ from metaeval.core.errors import UserError, shown
 from metaeval.core.headings import PAIRS, mapped
 from metaeval.core.tables import TABLES, pairs_in, read_table, unzipped_ending
 from metaeval.corpus.loading import check_options
-from metaeval.runs.prepared_run import check_rated, find_dataset
+from metaeval.runs.data import check_rated, find_dataset
 from metaeval.scoring.contract import TextPair
 
 

@@ -20,7 +20,8 @@ from typing import IO, Any
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.core.files import sha256_json
-from metaeval.runs.loaded_metrics import load_metric, package_versions, plug_in
+from metaeval.runs.metrics import load_metric, plug_in
+from metaeval.runs.score import package_versions
 from metaeval.scoring.contract import Metric
 from metaeval.scoring.executors.contract import BlockTask, Context, Work, WorkerRecipe
 

@@ -18,7 +18,7 @@ from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.core.files import cache_folder, sha256_json, write_text
 from metaeval.core.parsing import json_objects
-from metaeval.runs.loaded_metrics import load_metrics, plug_in
+from metaeval.runs.metrics import load_metrics, plug_in
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import Combination, PairScore, TextPair
 from metaeval.scoring.fixed_pairs import OfficialComparison, VerificationReport, compare_official, verify_metric

@@ -1,6 +1,6 @@
 """Controls: scores that say nothing of support, or are the gold itself; tables show them as baselines of the metrics.
 
-Two more controls are metrics (`OVERLAP`, `REFERENCE_MODEL`), which `metaeval.runs.score_columns` scores.
+Two more controls are metrics (`OVERLAP`, `REFERENCE_MODEL`), which `metaeval.runs.evaluate` scores.
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval.analyses.comparing.agreement import agreement_sheet
+from metaeval.analyses.panel import load_panel
 from metaeval.core import registry
 from metaeval.core.config import load_run
-from metaeval.runs.score_columns import column_of
-from metaeval.runs.score_panel import load_panel
+from metaeval.runs.score import column_of
 from metaeval.scoring.contract import PairScore, Status
 
 

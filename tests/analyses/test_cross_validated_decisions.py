@@ -14,11 +14,11 @@ from metaeval.analyses.cross_validated_decisions import (
     prepare_decisions,
     scored_rows,
 )
+from metaeval.analyses.panel import judged, load_panel
 from metaeval.core import registry
 from metaeval.core.config import load_run
 from metaeval.core.errors import UserError
-from metaeval.runs.score_columns import column_of
-from metaeval.runs.score_panel import judged, load_panel
+from metaeval.runs.score import column_of
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.stats.classification import level_f1, level_precision, level_recall
 from protocols.contract import Resampling

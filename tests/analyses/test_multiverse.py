@@ -14,7 +14,7 @@ from metaeval.core.errors import UserError
 from metaeval.corpus.corpus_file import write_corpus
 from metaeval.report.multiverse import influences, multiverse_tables, specification, standings, swaps, write_multiverse
 from metaeval.report.table_files import format_texts, tables_in
-from metaeval.runs.run import run
+from metaeval.runs.evaluate import run
 
 METRICS = "overlap,rouge,bm25"
 AXES = ("chunk.size=60,150", "pool=own,bm25:3", "evidence.rule=touched,complete")

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 import metaeval
+from metaeval.analyses.readiness import Planned, plan
 from metaeval.analyses.run import _plan_lines
 from metaeval.core.config import RunConfig
-from metaeval.runs.dry_run import Planned, plan
-from metaeval.runs.loaded_metrics import load_metric
+from metaeval.runs.metrics import load_metric
 
 
 @pytest.fixture(autouse=True)

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import spearmanr
 
 from metaeval.analyses.comparing.subgroups import by_part, parts_of
+from metaeval.analyses.panel import load_panel
 from metaeval.core import registry
 from metaeval.core.config import load_run
-from metaeval.runs.score_panel import load_panel
 
 CORRELATION = registry.find("protocol", "correlation")
 

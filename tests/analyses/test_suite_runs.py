@@ -14,11 +14,10 @@ from metaeval.analyses.suites.suite_runs import (
 )
 from metaeval.core.config import load_run
 from metaeval.core.errors import UserError
-from metaeval.runs.evaluation import find_protocols
-from metaeval.runs.job_folder import Command
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.prepared_run import find_dataset
-from metaeval.runs.run import run, run_folder, write_run
+from metaeval.runs.data import find_dataset
+from metaeval.runs.evaluate import find_protocols, run
+from metaeval.runs.job import Command, run_folder, write_run
+from metaeval.runs.metrics import load_metric
 from tests.analyses.suites import read_suite
 
 QUICK = ("interval.resamples=5", "comparison.permutations=5")

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sklearn.metrics import balanced_accuracy_score, cohen_kappa_score, f1_score
 
+from metaeval.analyses.panel import judged
 from metaeval.analyses.verdict_thresholds import calibrate, calibration_sheet
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.score_panel import judged
+from metaeval.runs.metrics import load_metric
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -62,7 +62,7 @@ def test_separate_levels_are_parted_half_way(corpus):
 
 def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
     from metaeval.report.table_files import write_table
-    from metaeval.runs.verdict_cutoffs import find_cutoff
+    from metaeval.runs.metrics import find_cutoff
 
     config = corpus(SEPARATE)
     panel, found = calibrate(config, "partial")

@@ -9,7 +9,7 @@ import pytest
 import metaeval
 from metaeval.core.config import RunConfig
 from metaeval.explorer.confident_errors import HIGH, LOW, RENDERERS, Case, find_cases
-from metaeval.runs.prepared_run import prepare
+from metaeval.runs.data import prepare
 from tests.cli.samples import lines_of
 
 SCORES = {"a": 0.9, "b": 0.8, "c": 0.8, "d": 0.1, "e": 0.05, "f": 0.7, "g": 0.2}

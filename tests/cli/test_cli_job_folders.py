@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.report.result import SCHEMA
-from metaeval.runs import job_folder
+from metaeval.runs import job
 from tests.cli.command_inputs import write_inputs
 from tests.cli.samples import every_command
 
@@ -210,7 +210,7 @@ def test_where_a_file_cannot_be_deleted_the_sentence_says_what_is_left(refused, 
 
 def test_jobs_are_listed_without_reading_their_files_and_one_is_shown_by_its_tables(ran, two_jobs, monkeypatch):
     hashed = []
-    monkeypatch.setattr(job_folder, "sha256_file", lambda path: hashed.append(path.name) or "0")
+    monkeypatch.setattr(job, "sha256_file", lambda path: hashed.append(path.name) or "0")
     (two_jobs / "pairs.jsonl").unlink()
     listed = ran("results", "list").out.splitlines()
     assert (hashed, [two_jobs.name in line for line in listed if "3, 1 gone" in line]) == ([], [True])

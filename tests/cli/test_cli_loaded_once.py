@@ -8,7 +8,7 @@ import pydantic
 import pytest
 
 import metaeval
-from metaeval.runs import loaded_metrics, prepared_run
+from metaeval.runs import data, metrics, score
 
 TEXT = {"text": "The mayor opened the bridge [1].", "passages": [{"id": "1", "text": "The mayor opened the bridge."}]}
 QUICK = ("--set", "interval.resamples=30", "--set", "comparison.permutations=30")
@@ -26,12 +26,12 @@ def counted(monkeypatch, tmp_path):
 
         return wrapper
 
-    load, validate = loaded_metrics.load_metric, pydantic.BaseModel.model_validate.__func__
+    load, validate = metrics.load_metric, pydantic.BaseModel.model_validate.__func__
     ours = [module for name, module in sys.modules.items() if name.startswith("metaeval")]
     for module in [module for module in ours if getattr(module, "load_metric", None) is load]:
         monkeypatch.setattr(module, "load_metric", counting("loaded", load, str))
-    read = counting("read", prepared_run.load_dataset, lambda dataset: dataset.name)
-    monkeypatch.setattr(prepared_run, "load_dataset", read)
+    read = counting("read", data.load_dataset, lambda dataset: dataset.name)
+    monkeypatch.setattr(data, "load_dataset", read)
     counting_validate = classmethod(counting("validated", validate, lambda model: model.__name__))
     monkeypatch.setattr(pydantic.BaseModel, "model_validate", counting_validate)
     (tmp_path / "answers.jsonl").write_text(json.dumps({"id": "1", **TEXT}))
@@ -72,8 +72,8 @@ def test_score_files_are_evaluated_without_loading_a_metric(ran, counted):
 
 def test_a_loaded_metric_holds_no_model_after_scoring(tmp_path):
     config = metaeval.core.config.RunConfig(metrics=("minilm-cosine", "overlap"), results=tmp_path)
-    loaded = loaded_metrics.load_metrics(config.metrics, config)
+    loaded = metrics.load_metrics(config.metrics, config)
     before = {name: set(vars(loaded[name])) for name in loaded.names}
-    for _, metric, _ in loaded_metrics.score_in(None, [("A bridge.", "A bridge.")], loaded, None, None):
+    for _, metric, _ in score.score_in(None, [("A bridge.", "A bridge.")], loaded, None, None):
         assert metric not in loaded.by_name.values()
     assert {name: set(vars(loaded[name])) for name in loaded.names} == before

@@ -13,8 +13,7 @@ pytest.importorskip("torch", reason="needs the extra 'models'")
 import metaeval
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.verdict_cutoffs import find_cutoff, read_thresholds
+from metaeval.runs.metrics import find_cutoff, load_metric, read_thresholds
 from tests.metrics_zoo.stand_ins import NLI, SMALL, conv
 
 WORDS = "lighthouse ridge harbour trial adults asthma yeast water degrees mountain kettle steel".split()

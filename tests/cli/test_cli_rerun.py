@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from metaeval.core.config import load_run
-from metaeval.runs.run import run, write_run
+from metaeval.runs.evaluate import run
+from metaeval.runs.job import write_run
 from tests.cli.samples import write_lines
 
 QUICK = {"interval": {"resamples": 20}}

@@ -63,8 +63,8 @@ def mini(scored_folder):
     """The folder of a job on the shipped corpus, and its explorer."""
     from metaeval.core.config import load_run
     from metaeval.explorer.page_data import View, view_page
-    from metaeval.runs.job_folder import find_job
-    from metaeval.runs.run import run, write_run
+    from metaeval.runs.evaluate import run
+    from metaeval.runs.job import find_job, write_run
 
     folder = scored_folder("view")
     settings = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}, "results": folder}

@@ -10,8 +10,8 @@ import pytest
 from metaeval.core.config import load_run
 from metaeval.explorer import explorer_page, sampled_ids
 from metaeval.explorer.page_data import View, show_job
-from metaeval.runs.job_folder import find_job
-from metaeval.runs.run import run, write_run
+from metaeval.runs.evaluate import run
+from metaeval.runs.job import find_job, write_run
 from metrics_zoo.overlap import Overlap
 
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")

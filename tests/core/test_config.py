@@ -16,9 +16,9 @@ from metaeval.core.config_files import (
 )
 from metaeval.core.declared import validated
 from metaeval.core.errors import UserError
-from metaeval.runs.evaluation import find_protocols
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.prepared_run import find_dataset
+from metaeval.runs.data import find_dataset
+from metaeval.runs.evaluate import find_protocols
+from metaeval.runs.metrics import load_metric
 from metaeval.scoring.contract import Metric
 from tests.analyses.suites import read_suite
 

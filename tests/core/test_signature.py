@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from metaeval.core.config import RunConfig, load_run
 from metaeval.core.files import signature
-from metaeval.runs.prepared_run import prepare
-from metaeval.runs.run import run
+from metaeval.runs.data import prepare
+from metaeval.runs.evaluate import run
 
 ROWS = [
     {"type": "corpus", "format": "metaeval-corpus/1", "name": "tiny"},
@@ -188,7 +188,7 @@ def test_the_order_of_metrics_and_the_others_of_the_run_leave_it_alone(signature
 
 
 def test_options_that_change_speed_alone_stay_out_of_it():
-    from metaeval.runs.loaded_metrics import load_metric
+    from metaeval.runs.metrics import load_metric
 
     options = {"minilm-cosine": {"batch_tokens": 512, "device": "cpu"}}
     plain, tuned = (

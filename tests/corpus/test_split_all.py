@@ -75,8 +75,8 @@ def test_a_judgement_that_two_files_have_is_read_once_and_counted(folder):
 
 def test_a_metric_that_was_fitted_on_a_part_of_all_says_so(monkeypatch, folder):
     from metaeval.core.config import RunConfig
-    from metaeval.runs.prepared_run import prepare
-    from metaeval.runs.score_columns import is_fitted_on
+    from metaeval.runs.data import prepare
+    from metaeval.runs.score import is_fitted_on
     from metrics_zoo.overlap import Overlap
 
     job = prepare(RunConfig(dataset="gensearch", split="all", data=folder))

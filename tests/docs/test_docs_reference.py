@@ -13,8 +13,8 @@ from metaeval.core import registry
 from metaeval.report.findings import findings
 from metaeval.report.ranking_measures import above_every_control, headlines
 from metaeval.report.result import records
-from metaeval.runs.evaluation import declarations_of
-from metaeval.runs.prepared_run import find_dataset
+from metaeval.runs.data import find_dataset
+from metaeval.runs.evaluate import declarations_of
 from metaeval.scoring.controls import GOLD_CONTROLS
 from metaeval.scoring.score_files import read_scores
 

@@ -12,7 +12,7 @@ pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.core.config import RunConfig  # noqa: E402
 from metaeval.core.errors import UserError  # noqa: E402
-from metaeval.runs.loaded_metrics import load_metric  # noqa: E402
+from metaeval.runs.metrics import load_metric  # noqa: E402
 from metaeval.scoring.backends import minilm  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.cosine import Cosine  # noqa: E402

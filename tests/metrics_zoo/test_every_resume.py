@@ -6,7 +6,7 @@ from contextlib import closing
 import pytest
 
 import metaeval
-from metaeval.runs.loaded_metrics import score_metrics
+from metaeval.runs.score import score_metrics
 from metaeval.scoring.score_store import ScoreStore
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 import metaeval
+from metaeval.analyses.readiness import registered_states
 from metaeval.cli.app import main
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.core.files import csv_text
-from metaeval.runs import loaded_metrics
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.readiness import registered_states
+from metaeval.runs import metrics as loaded
+from metaeval.runs.metrics import load_metric
 from metaeval.scoring.contract import Metric, MetricCard, PairScore
 from metrics_zoo import frameworks
 
@@ -216,7 +216,7 @@ def test_model_address_and_version_are_in_the_key_of_a_score(name, monkeypatch):
     assert identity(name, concurrency=2, api_key_env="MY_KEY") == plain
     assert identity(name, model="other") != plain
     assert identity(name, base_url="http://127.0.0.1:1/v1") != plain
-    monkeypatch.setattr(loaded_metrics, "version_of", lambda package: "99.0")
+    monkeypatch.setattr(loaded, "version_of", lambda package: "99.0")
     assert "99.0" in identity(name)["origin"]
     assert identity(name) != plain
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
 from metaeval.core.errors import UserError  # noqa: E402
-from metaeval.runs.loaded_metrics import load_metric  # noqa: E402
+from metaeval.runs.metrics import load_metric  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.nli import NLI, NLIOptions, input_limit, read_labels  # noqa: E402
 from tests.cli.samples import with_options  # noqa: E402

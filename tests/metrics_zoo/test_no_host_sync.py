@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from metaeval.runs.loaded_metrics import load_metric
+from metaeval.runs.metrics import load_metric
 from metaeval.scoring.engine import context_of
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 

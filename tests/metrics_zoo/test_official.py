@@ -9,7 +9,7 @@ import pytest
 
 from metaeval.cli.app import main
 from metaeval.core.errors import UserError
-from metaeval.runs.loaded_metrics import load_metric
+from metaeval.runs.metrics import load_metric
 from metaeval.runs.verify_metric import RECIPES, official_command, official_scores
 from tests.cli.samples import with_options
 

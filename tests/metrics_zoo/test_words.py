@@ -7,8 +7,9 @@ import pytest
 
 import metaeval
 from metaeval.core.config import RunConfig
-from metaeval.runs.loaded_metrics import load_metrics, score_metrics
-from metaeval.runs.prepared_run import prepare
+from metaeval.runs.data import prepare
+from metaeval.runs.metrics import load_metrics
+from metaeval.runs.score import score_metrics
 from metaeval.scoring.contract import Status
 from metrics_zoo.bm25 import BM25
 from metrics_zoo.overlap import Overlap

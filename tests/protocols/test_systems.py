@@ -20,7 +20,7 @@ from metaeval.core.config import RunConfig
 from metaeval.core.registry import find
 from metaeval.corpus.loading import load_dataset
 from metaeval.report.result_tables import lay_out
-from metaeval.runs.run import run
+from metaeval.runs.evaluate import run
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.systems import (
     _signs,

@@ -15,7 +15,7 @@ from metaeval.report.ranking_measures import headlines, top
 from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance
 from metaeval.report.table import short
 from metaeval.report.terminal import text_of
-from metaeval.runs.evaluation import declarations_of
+from metaeval.runs.evaluate import declarations_of
 from metaeval.stats.estimate import Estimate
 
 AUC = [

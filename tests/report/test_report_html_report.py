@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from metaeval.analyses.suites.job_figures import pictures_of
 from metaeval.core import registry
 from metaeval.report.html_report import Picture, forest_panels, page, rows_description, ticks_of
 from metaeval.report.ranking_measures import Declarations, headlines
 from metaeval.report.table import plain
-from metaeval.runs.run import pictures_of
 from tests.report.edges import read_html
 
 NASTY = "judge[bold]_3|x%"

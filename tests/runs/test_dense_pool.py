@@ -7,7 +7,7 @@ import metaeval
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.corpus.pair_table import check_pool, pool_encoder
-from metaeval.runs.prepared_run import prepare
+from metaeval.runs.data import prepare
 from metrics_zoo.minilm import MiniLMCosine
 
 

@@ -11,7 +11,7 @@ import metaeval
 from metaeval.core.errors import UserError
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.report import table_notes
-from metaeval.runs import score_columns
+from metaeval.runs import evaluate
 from metaeval.stats.significance import holm
 from metrics_zoo.support_mini import SupportMini, judge
 
@@ -95,7 +95,7 @@ def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_t
     found = {}
     for name, change in {
         "fitted": (SupportMini, "card", replace(SupportMini.card, fitted_on=("mini/all",))),
-        "minutes": (score_columns, "MAX_CONTROL_PAIRS", 1_000),
+        "minutes": (evaluate, "MAX_CONTROL_PAIRS", 1_000),
     }.items():
         with monkeypatch.context() as patch:
             patch.setattr(*change)

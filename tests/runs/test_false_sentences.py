@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metaeval.report.findings import findings
 from metaeval.report.result import Comparison, Data, Interval, Result, Row, Significance
-from metaeval.runs.evaluation import column_of, declarations_of
+from metaeval.runs.evaluate import column_of, declarations_of
 from metaeval.runs.significance import adjusted, marked
 from protocols import classification, comparison
 from protocols.contract import Judgements, Resampling

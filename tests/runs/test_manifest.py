@@ -13,9 +13,9 @@ import pytest
 
 from metaeval.core.config import RunConfig, load_run
 from metaeval.report.result import save_result
-from metaeval.runs.job_folder import Command, Kept, check, manifest, settings_of, write_manifests
-from metaeval.runs.prepared_run import load_corpus
-from metaeval.runs.run import run, write_run
+from metaeval.runs.data import load_corpus
+from metaeval.runs.evaluate import run
+from metaeval.runs.job import Command, Kept, check, manifest, settings_of, write_manifests, write_run
 from metaeval.scoring.score_files import manifest_path
 
 SEED = 20_240_615

@@ -10,7 +10,7 @@ from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statemen
 from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Result
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
-from metaeval.runs.run import run
+from metaeval.runs.evaluate import run
 
 FULL, PARTIAL = SupportLevel.FULL, SupportLevel.PARTIAL
 # Three chunks of two words. Of three statements, one is supported by chunk 0, one by chunks 0 and 1 together, and one

@@ -13,7 +13,7 @@ from metaeval.corpus.loaders.wiki_citations import MODELS
 from metaeval.report.paper_tables import score_table
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
-from metaeval.runs.evaluation import published_files, published_for, read_published
+from metaeval.runs.published import published_files, published_for, read_published
 
 
 def test_the_base_papers_tables_are_in_raw_units():

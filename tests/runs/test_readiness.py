@@ -4,10 +4,10 @@ import importlib
 
 import pytest
 
+from metaeval.analyses.readiness import ReadinessState, readiness, registered_states
 from metaeval.core import registry
 from metaeval.core.errors import UserError
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.readiness import ReadinessState, readiness, registered_states
+from metaeval.runs.metrics import load_metric
 from metaeval.scoring import contract
 from tests.cli.samples import with_options
 

@@ -8,13 +8,14 @@ import pytest
 
 import metaeval
 from metaeval import Metric, MetricCard, PairScore
+from metaeval.analyses.readiness import plan
+from metaeval.analyses.score_export import export_scores
 from metaeval.core.config import load_run
 from metaeval.core.errors import UserError
-from metaeval.runs.dry_run import plan
-from metaeval.runs.loaded_metrics import load_metric, load_metrics
-from metaeval.runs.prepared_run import prepare
-from metaeval.runs.row_scores import expected_texts, score_rows
-from metaeval.runs.run import export_scores, run
+from metaeval.runs.data import prepare
+from metaeval.runs.evaluate import run
+from metaeval.runs.metrics import load_metric, load_metrics
+from metaeval.runs.score import expected_texts, score_rows
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 AUC = ("fs_ns", "fs_ps", "ps_ns")

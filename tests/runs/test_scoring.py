@@ -6,7 +6,8 @@ from scipy.stats import zscore
 import metaeval
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
-from metaeval.runs.loaded_metrics import load_metric, score_metrics
+from metaeval.runs.metrics import load_metric
+from metaeval.runs.score import score_metrics
 from metaeval.scoring.score_store import ScoreStore
 
 TEXTS = [

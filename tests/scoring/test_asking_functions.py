@@ -12,7 +12,8 @@ import metaeval
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
-from metaeval.runs.loaded_metrics import load_metric, load_metrics, score_metrics
+from metaeval.runs.metrics import load_metric, load_metrics
+from metaeval.runs.score import score_metrics
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.score_store import ScoreStore

@@ -16,7 +16,8 @@ from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.core.files import sha256_file
-from metaeval.runs.loaded_metrics import load_metric, score_metrics
+from metaeval.runs.metrics import load_metric
+from metaeval.runs.score import score_metrics
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.functions import files_hash
 from metaeval.scoring.score_store import ScoreStore, pair_key

@@ -6,10 +6,10 @@ from itertools import combinations
 
 import numpy as np
 
+from metaeval.analyses.panel import Panel, make_sheet
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Table, TableRow, known, plain
-from metaeval.runs.evaluation import ProtocolSetup
-from metaeval.runs.score_panel import Panel, make_sheet
+from metaeval.runs.evaluate import ProtocolSetup
 from metaeval.stats.agreement import rank_correlation_matrix
 
 

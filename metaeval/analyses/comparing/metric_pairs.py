@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
+from metaeval.analyses.panel import Panel, headline_measure, judged
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError, count
 from metaeval.report.findings import leading
@@ -15,8 +16,7 @@ from metaeval.report.result import Column, Result, Significance
 from metaeval.report.result_tables import comparison_grid
 from metaeval.report.table import UNDEFINED, Block, Cell, Note, Record, Table, TableLine, format_value, plain
 from metaeval.report.table_notes import letters, rank_interval, settings
-from metaeval.runs.evaluation import ProtocolSetup, evaluate
-from metaeval.runs.score_panel import Panel, headline_measure, judged
+from metaeval.runs.evaluate import ProtocolSetup, evaluate
 from protocols.contrasts import Contrast, contrasts
 
 _NAMES = ("measure", "one", "other")

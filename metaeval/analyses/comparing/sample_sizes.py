@@ -10,15 +10,15 @@ from itertools import chain
 
 import numpy as np
 
+from metaeval.analyses.panel import Panel, headline_measure, judged, make_sheet
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.result import Column
 from metaeval.report.result_tables import cell, units
 from metaeval.report.table import UNDEFINED, Cell, ColumnGroup, Note, Table, TableRow, format_value, known, plain
-from metaeval.runs.evaluation import ProtocolSetup, column_of, find_protocols, named_protocols
-from metaeval.runs.frame import Frame
-from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
+from metaeval.runs.data import Frame
+from metaeval.runs.evaluate import ProtocolSetup, column_of, find_protocols, named_protocols
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import Influence, resampled
 from metaeval.stats.intervals import studentised

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from metaeval.analyses.panel import Panel, headline_measure, judged, make_sheet
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError, count, shown, unknown
 from metaeval.core.files import safe_name
@@ -18,10 +19,8 @@ from metaeval.report.result import Interval
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Cell, Note, Record, Table, TableRow, plain
 from metaeval.report.table_notes import interval_text, numbers, reason_of
-from metaeval.runs.evaluation import ProtocolSetup, column_of
-from metaeval.runs.frame import Frame
-from metaeval.runs.prepared_run import RatedSet, kind_of_data
-from metaeval.runs.score_panel import Panel, headline_measure, judged, make_sheet
+from metaeval.runs.data import Frame, RatedSet, kind_of_data
+from metaeval.runs.evaluate import ProtocolSetup, column_of
 from metaeval.stats.arrays import Bools
 from metaeval.stats.estimate import Estimate
 

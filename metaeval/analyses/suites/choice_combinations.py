@@ -11,10 +11,9 @@ from metaeval.core.config import RunConfig, load_run
 from metaeval.core.errors import UserError, unknown
 from metaeval.corpus.pair_table import Rule
 from metaeval.report.multiverse import Multiverse, Outlook, by_protocol, ranks_of, specification, value_under
-from metaeval.runs.evaluation import find_protocols, named_protocols
-from metaeval.runs.prepared_run import load_corpus
-from metaeval.runs.run import run
-from metaeval.runs.score_columns import named_metrics
+from metaeval.runs.data import load_corpus
+from metaeval.runs.evaluate import find_protocols, named_protocols, run
+from metaeval.runs.metrics import named_metrics
 from protocols.contract import Protocol
 
 TIES = "ties"

@@ -5,7 +5,7 @@ They show results, and the single scores of a job's pair file: ROC curves, distr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +18,13 @@ from metaeval.core.config import IntervalConfig, RunConfig
 from metaeval.core.config_files import shown_settings
 from metaeval.core.errors import UserError
 from metaeval.core.files import safe_name
-from metaeval.report.ranking_measures import LEVELS, abilities, headlines
+from metaeval.report.html_report import Picture, rows_description
+from metaeval.report.ranking_measures import LEVELS, abilities, headlines, metrics_of
 from metaeval.report.result import SCHEMA, Result, load_result, read_versioned
-from metaeval.runs.evaluation import declarations_of, named_protocols
-from metaeval.runs.job_folder import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
-from metaeval.runs.loaded_metrics import load_metric
-from metaeval.runs.run import metric_looks, results_with_figures
-from metaeval.runs.score_columns import FILE_PREFIX
-from metaeval.runs.verdict_cutoffs import find_cutoff
+from metaeval.report.table import plain
+from metaeval.runs.evaluate import declarations_of, named_protocols
+from metaeval.runs.job import NAME, PAIRS, DoneJob, completed_run, read_manifest, read_pairs, settings_of
+from metaeval.runs.metrics import FILE_PREFIX, find_cutoff, load_metric
 from metaeval.stats.arrays import Bools, Floats
 from metaeval.stats.classification import operating_point, roc_points
 from metaeval.stats.decisions import reliability
@@ -41,6 +40,37 @@ _LEVEL_PAIRS = (("full", "none"), ("full", "partial"), ("partial", "none"))
 _BINS = 20
 
 # Every function raises `UserError`, with the command to type, when matplotlib is not installed.
+
+
+def pictures_of(results: Sequence[Result], protocols: Mapping[str, Protocol]) -> dict[str, list[Picture]]:
+    """Return the bars that protocols declare, as pictures by `rows_description` of the result. protocols: by name."""
+    from metaeval.report.figures.bars import measure_bars
+    from metaeval.report.figures.drawing import image
+
+    pictures: dict[str, list[Picture]] = {}
+    looks = metric_looks(results)
+    for protocol, result in results_with_figures(results, protocols):
+        ties = " Bars are expectations over the orders of tied scores." if protocol.tie_orders else ""
+        drawing = image(measure_bars(result, looks), "svg").decode("utf-8")
+        pictures.setdefault(rows_description(result), []).append(Picture(f"{plain(result.title)}.{ties}", drawing))
+    return pictures
+
+
+def metric_looks(results: Sequence[Result]) -> dict[str, Look]:
+    """Return how each metric of the results is drawn in all figures."""
+    from metaeval.report.figures.drawing import looks_of
+
+    return looks_of(row.metric for result in results for row in metrics_of(result))
+
+
+def results_with_figures(
+    results: Sequence[Result], protocols: Mapping[str, Protocol]
+) -> Iterator[tuple[Protocol, Result]]:
+    """Yield the results with metrics whose protocols declare a figure, each with its protocol. protocols: by name."""
+    for result in results:
+        protocol = protocols.get(result.protocol)
+        if protocol and protocol.figure and metrics_of(result):
+            yield protocol, result
 
 
 def draw_jobs(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:

@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaeval.analyses.readiness import ReadinessState, readiness
 from metaeval.core.config import RunConfig, load_run
 from metaeval.core.errors import UserError
 from metaeval.core.files import write_text
 from metaeval.core.parsing import read_json
 from metaeval.report.result import Result
-from metaeval.runs.evaluation import find_protocols, named_protocols, readable_protocols
-from metaeval.runs.job_folder import Command, job_folder
-from metaeval.runs.loaded_metrics import MetricProgress, load_metrics, plug_in
-from metaeval.runs.prepared_run import Job, prepare
-from metaeval.runs.readiness import ReadinessState, readiness
-from metaeval.runs.row_scores import job_as_read, score_rows
-from metaeval.runs.run import EvaluatedRun, run, run_folder
-from metaeval.runs.score_columns import FILE_PREFIX, file_columns, named_metrics
+from metaeval.runs.data import Job, prepare
+from metaeval.runs.evaluate import EvaluatedRun, find_protocols, named_protocols, readable_protocols, run
+from metaeval.runs.job import Command, job_folder, run_folder
+from metaeval.runs.metrics import FILE_PREFIX, load_metrics, named_metrics, plug_in
+from metaeval.runs.score import MetricProgress, file_columns, job_as_read, score_rows
 from metaeval.scoring.engine import job_identity
 from metaeval.scoring.score_store import ScoreStore, pair_key
 from protocols.contract import Protocol

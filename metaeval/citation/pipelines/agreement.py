@@ -27,7 +27,7 @@ from metaeval.core.errors import UserError, count
 from metaeval.core.files import sha256_json
 from metaeval.report.result import Data
 from metaeval.report.table import Note, plain
-from metaeval.runs.evaluation import resampling_of
+from metaeval.runs.evaluate import resampling_of
 from metaeval.stats.estimate import Estimate
 
 _MEASURES = [

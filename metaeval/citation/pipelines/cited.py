@@ -35,7 +35,7 @@ from metaeval.report.result import Column
 from metaeval.report.result_tables import rank
 from metaeval.report.table import Block, Note, Record, Scalar, Table, TableLine, format_value, plain, share
 from metaeval.report.table_files import write_rows
-from metaeval.runs.evaluation import resampling_of
+from metaeval.runs.evaluate import resampling_of
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.resampling import bootstrap

@@ -37,8 +37,7 @@ from metaeval.citation.pipelines.provenance import options_text
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.table import Note, plain
-from metaeval.runs.loaded_metrics import LoadedMetrics, load_metrics, plug_in
-from metaeval.runs.verdict_cutoffs import judge_of
+from metaeval.runs.metrics import LoadedMetrics, judge_of, load_metrics, plug_in
 
 _PAIRS = 1024  # pairs between two reports of progress
 

@@ -21,7 +21,7 @@ from metaeval.report.result import SCHEMA as RESULT
 from metaeval.report.result import Result, load_result, read_versioned
 from metaeval.report.table import Table
 from metaeval.report.table_files import SCHEMA, load_table
-from metaeval.runs.job_folder import NAME, read_manifest
+from metaeval.runs.job import NAME, read_manifest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

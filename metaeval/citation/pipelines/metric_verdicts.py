@@ -18,16 +18,18 @@ from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.llm.batch_files import write_batch
 from metaeval.report.result import Ledger
-from metaeval.runs.loaded_metrics import (
+from metaeval.runs.metrics import (
+    SOFT,
+    Cutoff,
     LoadedMetrics,
-    MetricProgress,
+    find_cutoff,
+    judge_of,
     load_metrics,
+    named_metrics,
     plug_in,
-    scoring_function,
-    worker_pool,
+    read_thresholds,
 )
-from metaeval.runs.score_columns import ledger_of, named_metrics, signed_as
-from metaeval.runs.verdict_cutoffs import SOFT, Cutoff, find_cutoff, judge_of, read_thresholds
+from metaeval.runs.score import MetricProgress, ledger_of, scoring_function, signed_as, worker_pool
 from metaeval.scoring.aggregation import aggregate
 from metaeval.scoring.contract import Metric, PairScore
 from metaeval.scoring.engine import score_pairs
@@ -163,7 +165,7 @@ class Judges:
     decides : str
         What needs decisions, as the beginning of the error about a soft cut-off; empty: soft is allowed.
     find : callable
-        Returns a metric's cut-off (`metaeval.runs.verdict_cutoffs.find_cutoff`).
+        Returns a metric's cut-off (`metaeval.runs.metrics.find_cutoff`).
 
     Raises
     ------

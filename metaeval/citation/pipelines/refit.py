@@ -33,7 +33,7 @@ from metaeval.core.files import sha256_json, write_text
 from metaeval.report.notebook import Sheets
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Note, Table, plain
-from metaeval.runs.evaluation import resampling_of
+from metaeval.runs.evaluate import resampling_of
 from metaeval.stats.estimate import Estimate
 
 MEASURES = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "error": "error"}

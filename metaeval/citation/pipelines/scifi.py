@@ -28,7 +28,7 @@ from metaeval.core.declared import Flag, one_of
 from metaeval.core.errors import UserError, count
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.report.table import Note, Scalar, plain
-from metaeval.runs.verdict_cutoffs import Cutoff, find_cutoff
+from metaeval.runs.metrics import Cutoff, find_cutoff
 from metaeval.scoring.contract import Metric
 from metaeval.stats.arrays import Ints
 from metaeval.stats.influence import COUNTS, SHARES

@@ -28,7 +28,7 @@ from metaeval.citation.support.measures import Level
 from metaeval.core.declared import Flag, one_of
 from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.table import Note, plain
-from metaeval.runs.verdict_cutoffs import read_thresholds
+from metaeval.runs.metrics import read_thresholds
 
 LABELS = "labels"
 """The name of the judge whose levels are those of the file."""

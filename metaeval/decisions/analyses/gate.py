@@ -73,7 +73,7 @@ class FitOptions(ItemOptions):
 def _fit(options: FitOptions, progress: Progress) -> Done:
     from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
     from metaeval.decisions.gate_model import Terms, write_gate
-    from metaeval.runs.score_panel import as_metrics
+    from metaeval.runs.metrics import as_metrics
 
     metrics = as_metrics(options.metrics)
     run = options.run(metrics=tuple(metrics))

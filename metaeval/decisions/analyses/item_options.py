@@ -25,7 +25,7 @@ class ItemOptions(
 
 
 def _metric_name(metric: Any) -> Any:
-    from metaeval.runs.score_panel import as_metrics
+    from metaeval.runs.metrics import as_metrics
 
     with as_value_error():
         name = name_of("metric", metric)

@@ -38,7 +38,7 @@ def stored_backend():
     """A backend that gives stored scores, and None as a failure; without a threshold its verdicts are soft."""
     from metaeval.citation.data_model import Verdict
     from metaeval.citation.pipelines.metric_verdicts import Backend
-    from metaeval.runs.verdict_cutoffs import Cutoff
+    from metaeval.runs.metrics import Cutoff
 
     def made(scores, threshold, name, **identity):
         def entails(pairs):

@@ -17,7 +17,7 @@ from metaeval.citation.readers.answer_files import gather
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
-from metaeval.runs.loaded_metrics import load_metric
+from metaeval.runs.metrics import load_metric
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 ANSWERS = [

@@ -24,7 +24,7 @@ from metaeval.citation.pipelines.meta.tables import meta_sheets
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
-from metaeval.runs.verdict_cutoffs import Cutoff
+from metaeval.runs.metrics import Cutoff
 from metaeval.stats.intervals import Resampling
 
 PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]

@@ -12,7 +12,7 @@ from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.scifi.facts import read_with_model
 from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure, read_reply
-from metaeval.runs.verdict_cutoffs import Cutoff
+from metaeval.runs.metrics import Cutoff
 
 # Of each answer the first two statements cite. Sentences with "Lost" are not decomposed.
 TEXTS = {

@@ -11,8 +11,7 @@ from metaeval.citation.pipelines.metric_verdicts import entailment
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
-from metaeval.runs.loaded_metrics import load_metrics
-from metaeval.runs.verdict_cutoffs import Cutoff, find_cutoff, identity_of, judge_of, read_thresholds
+from metaeval.runs.metrics import Cutoff, find_cutoff, identity_of, judge_of, load_metrics, read_thresholds
 from metaeval.scoring.score_store import ScoreStore
 
 GIVEN = "as given"

@@ -18,7 +18,8 @@ from metaeval.analyses.suites.job_figures import (
 from metaeval.core.config import RunConfig
 from metaeval.report.figures.drawing import image, looks_of
 from metaeval.report.figures.score_figures import Bins, Histogram, reliability, score_distributions
-from metaeval.runs.run import run, write_run
+from metaeval.runs.evaluate import run
+from metaeval.runs.job import write_run
 
 METRICS = ("overlap", "bm25", "support-mini")
 

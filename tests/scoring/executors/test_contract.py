@@ -12,8 +12,9 @@ pytest.importorskip("torch", reason="needs the extra 'models'")
 import metaeval
 from metaeval.core import registry
 from metaeval.core.config import ExecutorConfig
-from metaeval.runs.loaded_metrics import load_metric, load_metrics, score_in, worker_pool
-from metaeval.runs.prepared_run import prepare
+from metaeval.runs.data import prepare
+from metaeval.runs.metrics import load_metric, load_metrics
+from metaeval.runs.score import score_in, worker_pool
 from metaeval.scoring.contract import Combination
 from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.score_store import ScoreStore

@@ -18,10 +18,10 @@ import pytest
 
 from metaeval.core.config import ExecutorConfig, RunConfig, load_run
 from metaeval.core.errors import UserError
-from metaeval.runs import loaded_metrics
-from metaeval.runs.loaded_metrics import load_metrics, recipe_of, score_metrics
-from metaeval.runs.prepared_run import prepare
-from metaeval.runs.row_scores import score_rows
+from metaeval.runs import score
+from metaeval.runs.data import prepare
+from metaeval.runs.metrics import load_metrics
+from metaeval.runs.score import recipe_of, score_metrics, score_rows
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import context_of
 from metaeval.scoring.executors import local, worker_pool
@@ -169,8 +169,8 @@ def test_code_that_changes_under_a_run_is_not_mixed(folder):
 
 
 def test_other_packages_than_the_drivers_are_refused(monkeypatch):
-    known = {**loaded_metrics.package_versions(), "torch": "0.4.1"}
-    monkeypatch.setattr(loaded_metrics, "package_versions", lambda: known)
+    known = {**score.package_versions(), "torch": "0.4.1"}
+    monkeypatch.setattr(score, "package_versions", lambda: known)
     with pytest.raises(UserError, match=r"^A worker has other package versions .* \(torch 0\.4\.1, here .*\): install"):
         scored(workers=2)
 
@@ -219,7 +219,7 @@ def driver(start):
     script = f"""
 import sys, pathlib
 from metaeval.core.config import RunConfig
-from metaeval.runs.loaded_metrics import score_metrics
+from metaeval.runs.score import score_metrics
 from metaeval.scoring.score_store import ScoreStore
 with ScoreStore(pathlib.Path("scores.sqlite")) as store:
     ((_, _, found),) = score_metrics({TEXTS!r}, ["toys:Company"], RunConfig(), store)
@@ -262,7 +262,7 @@ def test_a_driver_that_is_killed_takes_its_workers_along(start):
     Path("hold").touch()
     config = {"executor": {"workers": 2}}
     script = (
-        "from metaeval.core.config import RunConfig; from metaeval.runs.loaded_metrics import score_metrics;"
+        "from metaeval.core.config import RunConfig; from metaeval.runs.score import score_metrics;"
         f"list(score_metrics({TEXTS!r}, ['toys:Company'], RunConfig(**{config!r})))"
     )
     driver = start(code=script)

@@ -15,7 +15,7 @@ ray = pytest.importorskip("ray", reason="needs the extra 'ray'")
 
 from metaeval.core.config import RunConfig  # noqa: E402
 from metaeval.core.errors import UserError  # noqa: E402
-from metaeval.runs.loaded_metrics import score_metrics  # noqa: E402
+from metaeval.runs.score import score_metrics  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from tests.scoring.executors.job import ALL, TEXTS, begun  # noqa: E402
 

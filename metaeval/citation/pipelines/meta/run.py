@@ -66,10 +66,9 @@ from metaeval.core.files import write_texts
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table
-from metaeval.runs.evaluation import declarations_of, find_protocols
-from metaeval.runs.prepared_run import RatedSet
-from metaeval.runs.run import EvaluatedRun, evaluate_columns
-from metaeval.runs.score_columns import AlignedColumn
+from metaeval.runs.data import RatedSet
+from metaeval.runs.evaluate import EvaluatedRun, declarations_of, evaluate_columns, find_protocols
+from metaeval.runs.score import AlignedColumn
 
 PIPELINES = ("alce", "aliice", "scifi", "autoais", "attrscore", "lqac", "citeeval")
 USUAL = ("alce", "aliice")

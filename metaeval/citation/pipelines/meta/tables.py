@@ -21,7 +21,7 @@ from metaeval.core.errors import count
 from metaeval.core.files import sha256_json
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Table, plain
-from metaeval.runs.evaluation import resampling_of
+from metaeval.runs.evaluate import resampling_of
 from metaeval.stats.estimate import Estimate
 
 if TYPE_CHECKING:

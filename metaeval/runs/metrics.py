@@ -1,24 +1,42 @@
-"""Load metrics by name, choose the processes that score, and score a job with several metrics."""
+"""The metrics of a run: loaded by name and checked, without their models; and the cut-offs of their verdicts."""
 
 from __future__ import annotations
 
 import inspect
 import logging
-import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
-from metaeval.core.config_files import MetricVariant, check_file, metric_variant
+from metaeval.core.config_files import MetricVariant, check_file, metric_variant, variants
 from metaeval.core.declared import validated
-from metaeval.core.errors import NoModelError, UserError, install_extra
-from metaeval.core.files import canonical_json, job_memory, sha256_json
-from metaeval.runs.prepared_run import variant_path
-from metaeval.scoring.backends.model_loading import devices_of
+from metaeval.core.errors import NoModelError, UserError, did_you_mean, install_extra, unknown
+from metaeval.core.files import (
+    canonical_json,
+    job_memory,
+    sha256_json,
+)
+from metaeval.core.headings import SCORES, TEXTS
+from metaeval.core.registry import with_places
+from metaeval.core.tables import TABLES
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
+from metaeval.report.table_files import load_table
+from metaeval.runs.data import (
+    Job,
+    RatedSet,
+    find_dataset,
+    kind_of_data,
+    load_corpus,
+    prepare,
+    prepare_ratings,
+    variant_path,
+)
 from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.contract import (
     Combination,
@@ -26,68 +44,15 @@ from metaeval.scoring.contract import (
     MetricCard,
     TextPair,
     TwoStepMetric,
-    checked_answer,
     version_of,
 )
-from metaeval.scoring.engine import ScoredPairs, score_jointly, settled_metric
-from metaeval.scoring.executors.contract import Execute, WorkerRecipe
-from metaeval.scoring.executors.local import ProcessPool, places
-from metaeval.scoring.executors.worker_pool import Pool
-from metaeval.scoring.functions import FunctionMetric, as_class, cause_of, files_hash, identity_of
-from metaeval.scoring.score_files import ScoreFile
-from metaeval.scoring.score_store import ScoreStore
+from metaeval.scoring.engine import settled_metric
+from metaeval.scoring.functions import FunctionMetric, as_class, cause_of, files_hash
+from metaeval.scoring.functions import identity_of as declared_identity
+from metaeval.scoring.score_files import SUFFIXES, ScoreFile, read_scores
 
-_VERSIONED = ("metaeval", "numpy", "torch", "transformers", "tokenizers")
-
-
-@contextmanager
-def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
-    """Yield the pool of processes that score, which start when first needed; None if this process alone scores."""
-    if config.executor.name == "ray":
-        from metaeval.scoring.executors.ray import RayPool
-
-        with closing(RayPool(config.executor.address, config.executor.workers, config.executor.most)) as actors:
-            yield actors
-        return
-    if config.executor.alone:
-        yield None
-        return
-    workers, devices = config.executor.workers, devices_of(config.executor.devices)
-    if devices and workers not in (0, len(devices)):
-        raise UserError(
-            f"executor.workers is {workers} and executor.devices names {len(devices)}: one process runs on "
-            "each device, so leave executor.workers out."
-        )
-    if os.name != "posix":
-        raise UserError("Several processes need Linux or macOS: leave executor.workers and executor.devices out.")
-    with closing(ProcessPool(places(workers or len(devices), devices))) as processes:
-        yield processes
-
-
-def scoring_function(
-    pool: Pool | None, names: Sequence[str], metrics: Sequence[Metric], config: RunConfig
-) -> Execute | None:
-    """Return what scores blocks with metrics which share a job in the pool; None: this process does.
-
-    That is without a pool, for objects of this Python session, and for metrics whose `where` is "driver".
-    """
-    # What Python gave is found in this process alone.
-    here_alone = any(registry.is_given("metric", name) for name in names)
-    if pool is None or here_alone or any(metric.where == "driver" for metric in metrics):
-        return None
-    return partial(pool.run, recipe_of(names, metrics, config))
-
-
-def recipe_of(names: Sequence[str], metrics: Sequence[Metric], config: RunConfig) -> WorkerRecipe:
-    """Return the recipe (names, options, identities, versions) from which another process makes these metrics."""
-    settings = config.model_dump(mode="json", include={"metric_options", "budget"})
-    identities = tuple(sha256_json(metric.identity()) for metric in metrics)
-    return WorkerRecipe(tuple(names), {**settings, "trust_config": config.trust_config}, identities, package_versions())
-
-
-def package_versions() -> Mapping[str, str]:
-    """Return the versions of the packages that scores depend on, by name; "none" for one that is not installed."""
-    return {name: version_of(name) for name in _VERSIONED}
+if TYPE_CHECKING:
+    pass
 
 
 _log = logging.getLogger("metaeval")
@@ -132,7 +97,7 @@ def _origin(name: str, kind: type[Metric]) -> tuple[str, bool]:
     card, code = kind.card, kind.function if issubclass(kind, FunctionMetric) else kind
     packages = getattr(getattr(code, "function_card", None), "packages", ())
     versions = "".join(f" {package} {version_of(package)}" for package in packages)
-    if identity := identity_of(code):
+    if identity := declared_identity(code):
         bounds = f" ({card.low} to {card.high})" if (card.low, card.high) != (None, None) else ""
         return f"identity:{identity}{bounds}{versions}", True
     if name in registry.names("metric"):
@@ -310,70 +275,200 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
     return LoadedMetrics(config, names, by_name)
 
 
-MetricProgress = Callable[[str, int, int], None]
-"""Called with the metric's name, the number of scored pairs, and the number of all pairs."""
+FILE_PREFIX = "scores:"
 
 
-def score_metrics(
-    texts: Sequence[TextPair],
-    names: Sequence[str],
-    config: RunConfig,
-    store: ScoreStore | None = None,
-    progress: MetricProgress | None = None,
-) -> Iterator[tuple[str, Metric, ScoredPairs]]:
-    """Score (source, statement) texts with each metric; yield its name, the metric and its scores, combinations last.
+PUBLISHED = "published"
+"""The name that stands for all metrics whose scores were published with the data."""
 
-    Every checkpoint is found (or fetched) before the first metric scores. The models of one group are released before
-    those of the next are loaded. Scores are in the order of the texts; a store (None: none) keeps them.
+
+def load_run_data(
+    config: RunConfig, data: Corpus | Ratings | None = None, published: bool = False
+) -> tuple[LoadedMetrics, Job | RatedSet]:
+    """Load the run's metrics, and then its data (or take `data`); ratings first, whose published scores have names.
+
+    published: whether all published scores of ratings are evaluated, before the metrics that the run names. Raises
+    `UserError` as `named_metrics` does, and where ratings lack the texts that a metric would read.
     """
-    with worker_pool(config) as pool:
-        yield from score_in(pool, texts, load_metrics(names, config), store, progress)
+    if isinstance(data, Corpus) or (data is None and kind_of_data(config) == "corpus"):
+        return named_metrics(config), prepare(config, data)
+    named = [name for name in config.metrics if name != PUBLISHED and not name.startswith(FILE_PREFIX)]
+    known = {*registry.names("metric"), *(name for name in named if ":" in name or registry.is_given("metric", name))}
+    dataset = find_dataset(config.dataset, config)[0]
+    files = data is None and any(dataset.files.values())
+    if files and not dataset.texts and known.intersection(named):
+        load_corpus(config)  # which says that the texts are not there
+    rated = prepare_ratings(config, data)
+    scores = rated.ratings.scores
+    if unscored := [name for name in named if name not in scores]:
+        others = (name for name in unscored if name not in known and (files or did_you_mean(name, scores)))
+        if (wrong := next(others, None)) is not None:
+            raise unknown(f"metric published with {rated.name}", wrong, scores)
+        _ = rated.texts
+    both = [name for name in named if name in scores and name in known]
+    if both and len(rated.text_headings) == len(TEXTS):
+        _log.warning("%s: %s is the column of this name: rename it to run the metric.", rated.name, ", ".join(both))
+    names = tuple(dict.fromkeys([*(scores if published else ()), *config.metrics]))
+    config = config.model_copy(update={"metrics": names})
+    return named_metrics(config, scores) if names else load_metrics((), config), rated
 
 
-def score_in(
-    pool: Pool | None,
-    texts: Sequence[TextPair],
-    metrics: LoadedMetrics,
-    store: ScoreStore | None,
-    progress: MetricProgress | None,
-) -> Iterator[tuple[str, Metric, ScoredPairs]]:
-    """Score texts with each metric in a pool (None: here); yield name, metric and scores of each, combinations last."""
-    metrics = metrics.settled(texts)
-    combinations = metrics.combinations
-    members = {member for metric in combinations.values() for member in metric.members}
-    member_scores: dict[str, tuple[int, ScoredPairs]] = {}
-    for group in metrics.groups():
-        label, models = " + ".join(group), [metrics.fresh(name) for name in group]
-        with plug_in(label):
-            report = partial(progress, label) if progress else None
-            execute = scoring_function(pool, group, models, metrics.config)
-            answers = score_jointly(models, texts, store, report, execute)
-        for name, metric, scored in zip(group, models, answers, strict=True):
-            if note := metric.note():
-                _log.info("%s: %s", name, note)
-            if name in members:
-                member_scores[name] = metric.card.direction, scored
-            if name in metrics.names:
-                yield name, metric, scored
-        del models, metric
-    for name, combination in combinations.items():
-        parts = [member_scores[member] for member in combination.members]
-        yield name, combination, _combine(name, combination, parts, texts)
+def named_metrics(config: RunConfig, published: Collection[str] | None = None) -> LoadedMetrics:
+    """Load the run's metrics and score files before any work is done; published metrics have nothing to load.
+
+    published: names of the scores that come with ratings; None for a corpus, whose data set names them. Options of a
+    known metric that is not part of the run are ignored with a warning. Raises `UserError` for a wrong metric or none,
+    a missing score file, and options of an unknown metric.
+    """
+    if not config.metrics:
+        raise UserError("No metric is given: give at least one, for example --metrics overlap.")
+    files = [name for name in dict.fromkeys(config.metrics) if name.startswith(FILE_PREFIX)]
+    scored = {*files, PUBLISHED, *(find_dataset(config.dataset, config)[0].scores if published is None else published)}
+    registry.refuse_given("metric", scored, f"the published scores of {config.dataset}")
+    metrics = load_metrics((name for name in config.metrics if name not in scored), config)
+    # The other mapped columns belong to the ratings.
+    mapping = {role: name for role, name in config.columns.items() if published is None or role in SCORES}
+    metrics = replace(metrics, files={name: read_scores(score_path(name), mapping) for name in files})
+    known = {*config.metrics, *(name.partition(":")[0] for name in config.metrics)}
+    for owner in sorted(config.metric_options.keys() - known):
+        base = owner.partition(":")[0]
+        if base not in registry.names("metric") and owner not in variants("metrics"):
+            every = {*config.metrics, *registry.names("metric"), *variants("metrics")}
+            raise unknown("metric in metric_options", owner, every, registry.LIST_COMMAND["metric"])
+        _log.warning("The options of %s are ignored: it is not a metric of this run.", owner)
+    return metrics
 
 
-def _combine(
-    name: str, metric: Combination, parts: Sequence[tuple[int, ScoredPairs]], texts: Sequence[TextPair]
-) -> ScoredPairs:
-    # Unique pairs only: a pair that occurs twice in the job would count twice in the scale.
-    first = {pair: number for number, pair in reversed(list(enumerate(texts)))}
-    numbers = sorted(first.values())
-    answers = [[scored.answers[number].oriented(direction) for number in numbers] for direction, scored in parts]
+def score_path(name: str) -> Path:
+    """Return the path of a score file from its name among the metrics, scores:PATH."""
+    return Path(name.removeprefix(FILE_PREFIX))
+
+
+def as_metrics(names: Sequence[str]) -> list[str]:
+    """Return metrics as a run's setting `metrics` names them: "scores:" is put before a path of a score file."""
+    ends = (*SUFFIXES, *TABLES)
+    return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
+
+
+def check_batch(metrics: LoadedMetrics) -> None:
+    """Raise `UserError` for a file of a batch's replies if no metric of the run asks a chat model."""
+    if metrics.config.batch is not None:
+        metrics.check_asking("--replies")
+
+
+SOFT = "soft"
+"""What is given in place of a threshold to make no decision: scores are degrees of support."""
+
+
+SHEET = "calibration"
+"""Name of the table that holds calibrated thresholds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """The score of a metric at which, and beyond which, claims count as supported.
+
+    value: raw; beyond it is above, or below for a metric of which lower is better. None: there is no threshold, and the
+    score itself is the degree of support ("soft"). source: where the value is from, in words.
+    """
+
+    value: float | None
+    source: str
+
+
+def read_thresholds(text: str | None, names: Sequence[str], option: str = "--threshold") -> dict[str, float | None]:
+    """Return thresholds by metric from a text: one for all (0.5, soft), or NAME=X with commas; None is soft.
+
+    A metric without one is left out. option: that the text is from, for errors. Raises `UserError` for a name that is
+    not among the metrics, and for a value that is neither a number nor `soft`.
+    """
+    thresholds: dict[str, float | None] = {}
+    for part in (part.strip() for part in (text or "").split(",") if part.strip()):
+        # A metric's name may contain a colon, but no equals sign.
+        name, equals, number = part.rpartition("=")
+        (name,) = [name] if name in names else with_places({"metrics": [name]})["metrics"]
+        if equals and name not in names:
+            raise unknown(f"backend in {option}", name, names)
+        try:
+            value = None if number == SOFT else float(number)
+        except ValueError:
+            value = math.nan
+        if value is not None and not math.isfinite(value):
+            raise UserError(f"{option} is {number!r}; allowed: a number, soft, or NAME=X for one metric of several.")
+        thresholds |= dict.fromkeys([name] if equals else names, value)
+    return thresholds
+
+
+def find_cutoff(
+    name: str, metric: Metric, thresholds: Mapping[str, float | None], calibrations: Sequence[Path] = ()
+) -> Cutoff:
+    """Return a metric's threshold from `thresholds` (None: soft), else from the first file with one, else its card.
+
+    Raises `UserError` where there is none, and for a calibration with other options, weights or code.
+    """
+    if name in thresholds:
+        return Cutoff(thresholds[name], "as given")
+    for path in calibrations:
+        if (cutoff := _calibrated(name, metric, path)) is not None:
+            return cutoff
+    card = metric.card
+    # The threshold of a card was calibrated with default options, and is invalid with others.
+    if card.threshold is not None:
+        options, runtime = metric.options, set(metric.options.runtime)
+        changed = options.model_dump(exclude=runtime) != type(options)().model_dump(exclude=runtime)
+        if card.threshold == card.neutral or not changed:
+            return Cutoff(card.threshold, card.threshold_from)
+    why = "none with these options" if card.threshold is not None else "none that is known"
+    raise UserError(
+        f"The metric {name!r} needs a threshold, the lowest score at which a claim counts as "
+        f"supported; it has {why}. Give --threshold X, or learn a threshold from human labels "
+        f"(metaeval thresholds {name} --learn -d NAME) and give its file with -s calibration=FILE."
+    )
+
+
+def identity_of(name: str, metric: Metric) -> str:
+    """Return a hash of everything that can change the metric's scores."""
     with plug_in(name):
-        combined = [checked_answer(metric, answer) for answer in metric.combine(answers)]
-        unique = dict(zip((texts[number] for number in numbers), combined, strict=True))
-    identity = {
-        **metric.identity(),
-        "members": [scored.identity for _, scored in parts],
-        "corpus": sha256_json(sorted(set(texts))),
-    }
-    return ScoredPairs([unique[pair] for pair in texts], identity, len(unique), 0)
+        return sha256_json(metric.identity())[:16]
+
+
+def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
+    sheet = load_table(path)
+    if sheet.name != SHEET:
+        raise UserError(
+            f"{path} is a table of {sheet.name!r}, not of thresholds: give a file that 'metaeval thresholds --learn' "
+            "wrote."
+        )
+    for record in sheet.records:
+        if record.get("metric") != name:
+            continue
+        if not metric.kept or record.get("identity") != identity_of(name, metric):
+            raise UserError(
+                f"{path}: {name!r} was calibrated with other options, weights or code than it has here, or its code "
+                "declares no identity (metaeval.metric): learn its threshold again, with the same --set."
+            )
+        value = record.get("threshold")
+        if not isinstance(value, float):
+            raise UserError(
+                f"{path}: the threshold of {name!r} is {value!r}, which is not a number: learn it again with "
+                "'metaeval thresholds --learn'."
+            )
+        target = sheet.settings.get("target", "full")
+        return Cutoff(value, f"calibrated on {sheet.data.name}/{sheet.data.split}, {target} support")
+    return None
+
+
+def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
+    """Return the metric `name` if it can judge pairs one by one; no model is loaded or downloaded yet.
+
+    Raises `UserError` for a file or column of scores, and a metric whose score of a pair depends on the other pairs.
+    """
+    if name not in metrics.by_name:
+        raise UserError(f"{name} is a file or column of scores and cannot score new pairs: give a metric by its name.")
+    metric = metrics.fresh(name)
+    if isinstance(metric, Combination) or metric.corpus_dependent:
+        raise UserError(
+            f"The score that {name!r} gives a pair depends on the other pairs of the run, so it cannot judge single "
+            "claims: choose a metric that scores each pair by itself (overlap, minilm-cosine, autoais ...)."
+        )
+    return metric

@@ -10,24 +10,15 @@ from functools import cached_property
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.core.files import resampled_fields, signature, versions
-from metaeval.core.tables import TABLES
 from metaeval.corpus.ratings import Ratings
 from metaeval.report.result import Interval
 from metaeval.report.result_tables import units
 from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, TableRow, blocks_of, place_of
 from metaeval.report.table_notes import few_groups, interval_text, of_data
-from metaeval.runs.evaluation import (
-    ProtocolSetup,
-    find_protocols,
-    footer_settings,
-    readable_protocols,
-    resampling_of,
-)
-from metaeval.runs.frame import Frame
-from metaeval.runs.loaded_metrics import MetricProgress
-from metaeval.runs.prepared_run import Job, RatedSet, kind_of_data
-from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn, load_run_data, scored_columns
-from metaeval.scoring.score_files import SUFFIXES
+from metaeval.runs.data import Frame, Job, RatedSet, kind_of_data
+from metaeval.runs.evaluate import ProtocolSetup, find_protocols, footer_settings, readable_protocols, resampling_of
+from metaeval.runs.metrics import FILE_PREFIX, load_run_data
+from metaeval.runs.score import AlignedColumn, MetricProgress, scored_columns
 from protocols.contract import Judgements, Measure, Resampling
 
 
@@ -50,12 +41,6 @@ class Panel:
         """Return the run's protocols that can distinguish metrics, and why others cannot; `UserError` if none can."""
         framed, left_out = readable_protocols(self.protocols, self.source)
         return [protocol for protocol, _ in framed], left_out
-
-
-def as_metrics(names: Sequence[str]) -> list[str]:
-    """Return metrics as a run's setting `metrics` names them: "scores:" is put before a path of a score file."""
-    ends = (*SUFFIXES, *TABLES)
-    return [f"{FILE_PREFIX}{name}" if name.endswith(ends) and ":" not in name else name for name in names]
 
 
 def load_panel(

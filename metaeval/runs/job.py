@@ -1,9 +1,10 @@
-"""Job folders: the files of a job and their manifest, in a folder named by data, analysis and a hash of the job."""
+"""Jobs: the files of a run and their manifest, in a folder named by data, analysis and a hash of the job."""
 
 from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import platform
 import re
@@ -12,10 +13,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from importlib.metadata import PackageNotFoundError, version
 from json.encoder import encode_basestring
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -24,17 +25,90 @@ from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.declared import validated
 from metaeval.core.errors import UserError, unknown
-from metaeval.core.files import UNFINISHED, atomic_write, safe_name, sha256_file, sha256_json, write_text
+from metaeval.core.files import atomic_write, safe_name, sha256_file, sha256_json, write_text
 from metaeval.core.parsing import json_objects, read_object
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
 from metaeval.corpus.ratings import interleaved, json_texts, numerals, row_blocks
-from metaeval.report.result import SCHEMA, Data, of_other_version
-from metaeval.runs.prepared_run import Job, RatedSet
-from metaeval.runs.score_columns import FILE_PREFIX, AlignedColumn
-from metaeval.scoring.contract import Status
+from metaeval.report.html_report import Picture, page
+from metaeval.report.result import SCHEMA, Data, Result, of_other_version, save_result
+from metaeval.report.table_files import PAGE
+from metaeval.runs.data import Job, RatedSet
+from metaeval.runs.evaluate import (
+    EvaluatedRun,
+    declarations_of,
+)
+from metaeval.runs.metrics import FILE_PREFIX
+from metaeval.runs.score import (
+    AlignedColumn,
+)
+from metaeval.scoring.contract import Status, version_of
 from metaeval.scoring.score_files import manifest_path
+from protocols.contract import Protocol
+
+if TYPE_CHECKING:
+    pass
+
+
+_log = logging.getLogger("metaeval")
+
+
+EXPLORER = "view.html"
+
+
+def write_report(
+    results: Sequence[Result],
+    protocols: Mapping[str, Protocol],
+    folder: Path,
+    title: str = "",
+    pairs: bool = False,
+    pictures: Mapping[str, Sequence[Picture]] = MappingProxyType({}),
+) -> Path:
+    """Write the HTML page of results into a job's folder, and return the page's path.
+
+    protocols: by name. title: of the page; "": made from the data sets. pairs: whether the folder holds pairs that the
+    explorer can show. pictures: below the tables, by `rows_description` of the result.
+    """
+    code = folder.name.rpartition("-")[2]
+    link = EXPLORER if (folder / EXPLORER).is_file() else ""
+    shown = (f"metaeval view {code}", link) if pairs else ("", "")
+    path = folder / PAGE
+    write_text(path, page(results, pictures, title, declarations_of(protocols.values()), shown))
+    return path
+
+
+def write_run(
+    config: RunConfig, run: EvaluatedRun, command: str = "run", more: Mapping[str, Any] | None = None
+) -> list[Path]:
+    """Write each result as JSON, their page, the rows with all scores, and a manifest; return the paths but the last.
+
+    The folder is RESULTS/DATASET-SPLIT-UNIT-HASH, with the pool before the hash where it is not `own`. Only the
+    manifest names time and machine, so that the same run writes the same files. more: further fields of the manifest.
+    """
+    folder = run_folder(config, run.results)
+    written = []
+    if run.source is not None:
+        written.append(folder / PAIRS)
+        write_pairs(run.source, run.columns, folder / PAIRS)
+    for result in run.results:
+        save_result(result, folder / f"{result.protocol}.json")
+        written.append(folder / f"{result.protocol}.json")
+    pairs = isinstance(run.source, Job)
+    written.append(write_report(run.results, run.protocols, folder, pairs=pairs))
+    close_job(config, Command(command), folder, [result.data for result in run.results], written, more)
+    return written
+
+
+def run_folder(config: RunConfig, results: Sequence[Result]) -> Path:
+    """Return the path of the folder of a run's results, which need not exist yet."""
+    first = results[0]
+    parts = [first.data.name, first.data.split, first.unit, *([config.pool] if config.pool != "own" else [])]
+    signatures = [row.signature for result in results for row in result.rows]
+    return job_folder(config.results, parts, signatures, Command("run"), config)
+
 
 NAME = "manifest.json"
+
+
 _VERSIONED = (
     *("metaeval", "numpy", "scipy", "numba", "pyarrow", "bm25s", "rouge-score", "matplotlib"),
     *("torch", "transformers", "tokenizers"),
@@ -81,7 +155,7 @@ def manifest(config: RunConfig, command: Command, data: Iterable[Data], written:
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": sys.version.split()[0],
         "machine": f"{platform.system()} {platform.machine()}",
-        "versions": {name: number for name in _VERSIONED if (number := installed(name))},
+        "versions": {name: number for name in _VERSIONED if (number := version_of(name)) != "none"},
         "data": {f"{summary.name}/{summary.split}": summary.fingerprint for summary in data},
         "scores": {str(path): sha256_file(path) for file in read for path in file if path.is_file()},
         "files": {path.name: sha256_file(path) for path in written},
@@ -193,29 +267,18 @@ def written_files(folder: Path) -> list[Path]:
     return sorted(path for path in listed if path.is_file())
 
 
-def list_exported(written: Iterable[Path]) -> None:
-    """Add exported files, with their hashes, to the manifests of their folders; a folder without one stays as it is."""
-    for path in written:
-        if content := {**read_manifest(path.parent)}:
-            content["exported"] = {**content.get("exported", {}), path.name: sha256_file(path)}
-            write_text(path.parent / NAME, json.dumps(content, indent=1, sort_keys=True) + "\n", update=True)
-
-
-def installed(package: str) -> str | None:
-    """Return the version of a package; None if it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
 LATEST = "latest"
+
+
 PAIRS = "pairs.jsonl"
+
+
 _HASH = re.compile(r"-[0-9a-f]{8}\Z")
 
 
 _ELSEWHERE = frozenset({"data", "results", "store", "budget", "executor"})
 """Settings on which the name of a job's folder does not depend; the content of the data is in the signatures."""
+
 
 _OUTPUT_OPTIONS = frozenset(
     {"output", "full", "json", "junit", "markdown", "format", "trust_config"}
@@ -434,47 +497,3 @@ def find_job(results: Path, name: str) -> DoneJob:
     if not fitting:
         raise unknown("job", name, [job.name for job in jobs], f"Type 'metaeval results list --results {results}'.")
     return fitting[0]
-
-
-def remove_job(results: Path, job: DoneJob) -> int:
-    """Delete a job's folder, and return the number of deleted files.
-
-    Raises `UserError`, and deletes nothing, where the folder holds a file that no manifest lists, or one that changed,
-    unless it is what a killed run left of a file; and one that says what is left where a file cannot be deleted.
-    """
-    # Manifests are deleted last: what is left of a job is still found as a job.
-    inside = sorted(job.folder.rglob("*"), key=lambda path: (path.name == NAME, path))
-    folders = [path for path in reversed(inside) if path.is_dir() and not path.is_symlink()]
-    files = [path for path in inside if path not in folders]
-    manifests = [path for path in files if path.name == NAME]
-    # A killed run leaves .NAME.RANDOM.unfinished, where NAME is a file of the job or an export of one.
-    listed = [name for path in manifests for name in listed_files(read_manifest(path.parent))]
-    stems = "|".join(re.escape(Path(name).stem) for name in (NAME, *listed))
-    unfinished = re.compile(rf"\.({stems})\.\w+\.\w+{re.escape(UNFINISHED)}")
-    unchanged = {path for path in written_files(job.folder) if path.name == NAME or check(path) is Kept.SAME}
-    strange = {
-        path.relative_to(job.folder).as_posix()
-        for path in {*files}.difference(manifests, unchanged)
-        if not unfinished.fullmatch(path.name)
-    }
-    if strange:
-        raise UserError(
-            f"{job.folder} holds {min(strange)}, which was added or changed after the job was written. "
-            "Nothing was deleted: move that file away, or delete the folder yourself."
-        )
-    pointer = results / LATEST
-    try:
-        for path in files:
-            path.unlink()
-        for folder in (*folders, job.folder):
-            folder.rmdir()
-        if pointer.is_symlink() and not pointer.exists():
-            pointer.unlink()
-    except OSError as error:
-        left = [path.relative_to(job.folder).as_posix() for path in files if os.path.lexists(path)]
-        named = f" ({', '.join([*left[:3], *(['...'] if left[3:] else [])])})" if left else ""
-        raise UserError(
-            f"Cannot delete {error.filename or job.folder}: {error.strerror or error}. {len(left)} of {len(files)} "
-            f"files of {job.folder} are left{named}: type the same command again once they can be deleted."
-        ) from error
-    return len(files)

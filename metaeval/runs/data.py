@@ -1,20 +1,21 @@
-"""The data of one run: the pairs to score, and the rows to judge, of which protocols see a frame."""
+"""The data of a run: what is read, the pairs to score, and the rows to judge, of which protocols see a frame."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from metaeval.core import registry
 from metaeval.core.config import PairSettings, RunConfig
 from metaeval.core.config_files import DatasetVariant, check_file, config_file, dataset_variant, variants
-from metaeval.core.errors import UserError, unknown
+from metaeval.core.errors import UserError, count, unknown
 from metaeval.core.headings import TEXTS, mapped
 from metaeval.core.tables import UserTable, pairs_in, table_of
 from metaeval.corpus.chunks import chunk_corpus, splitter_name
@@ -29,9 +30,82 @@ from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, statement_levels, statement_pairs, unit_rows
 from metaeval.report import result as results
 from metaeval.runs.dense_retrieval import DenseRanker
-from metaeval.runs.frame import Frame
 from metaeval.stats.arrays import codes_of, majority
-from protocols.contract import Protocol
+from protocols.contract import Judgements, Protocol
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """The n rows with known gold, in the order of their ids, with facts about the data that results report.
+
+    numbers: (n,) the row's index in every score column. gold: (n,) float64. group, pool: (n,) codes from 0; retrieval
+    ranks the rows of each pool. system: (n,) codes from 0; None where any row names no system. excluded: number of
+    rows without known gold, by reason. fields: those of the signature about the data. as_published: whether published
+    values are about rows like these. judged: number of citations or ratings at each level, as loaded. held: (n,) share
+    of an evidence set that each row holds, 0 where unknown; None where no row holds only a part of one. warnings: about
+    the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of the
+    systems' codes. crossed: whether intervals take systems as sampled too. votes: (n,) of a rated set, mappings of an
+    annotator to the vote. unlabelled: group codes of the rows that nobody labelled, which rates of verdicts count.
+    voted: the frame of all rows with votes, gold NaN where they have no majority, if such rows are left out.
+    """
+
+    name: str
+    split: str
+    unit: results.Unit
+    fields: Mapping[str, object]
+    numbers: NDArray[np.intp]
+    gold: NDArray[np.float64]
+    group: Codes
+    pool: Codes
+    system: Codes | None
+    summary: results.Data
+    excluded: Mapping[str, int]
+    as_published: bool
+    judged: Mapping[str, int] = field(default_factory=dict)
+    held: NDArray[np.float64] | None = None
+    warnings: tuple[str, ...] = ()
+    levels: bool = True
+    systems: tuple[str, ...] = ()
+    crossed: bool = False
+    votes: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, dtype=np.object_))
+    unlabelled: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    voted: Frame | None = None
+
+    def __post_init__(self) -> None:
+        if self.crossed and self.system is None:
+            raise UserError(
+                f"interval.cluster=group,system needs to know the system of each row, and {self.name} does not name "
+                "it: leave the setting out (a table of your own: --map system=COLUMN)."
+            )
+
+    def unknown_levels(self) -> str:
+        """Return a sentence on chunks without a known level, with another unit to try; "" for other units or none."""
+        unknown = sum(self.excluded.values()) if self.unit == "chunk" else 0
+        return f" Without a known level: {count(unknown, 'chunk')}; try --unit citation." if unknown else ""
+
+    def judgements(self, score: NDArray[np.float64]) -> Judgements:
+        """Return a protocol's input: the scores (n,), NaN where missing, with the gold and groups of the same rows."""
+        other = self.system if self.crossed else None
+        columns = self.gold, score, self.group, self.pool, self.system, self.levels, self.systems
+        return Judgements(*columns, crossed=other)
+
+    def with_unlabelled(
+        self, score: NDArray[np.float64], unrated: NDArray[np.float64], cost: NDArray[np.float64] | None
+    ) -> Judgements:
+        """Return the input of a judge's card: the rows, and those that nobody labelled, if `unrated` scores them.
+
+        score, cost: of all rows of the data, as columns have them. Rows without a majority of votes lack both there.
+        """
+        if self.voted:
+            return self.voted.with_unlabelled(score, unrated, cost)
+        group, unknown = np.append(self.group, self.unlabelled[: unrated.size]), np.full(unrated.size, np.nan)
+        votes = np.append(self.votes, [{} for _ in unknown]) if self.votes.size else None
+        costs = None if cost is None else np.append(cost[self.numbers], unknown)
+        scores = np.append(np.where(np.isnan(self.gold), np.nan, score[self.numbers]), unrated)
+        gold = np.append(self.gold, unknown)
+        return Judgements(gold, scores, group, group, levels=self.levels, votes=votes, cost=costs)
 
 
 @dataclass(frozen=True)
@@ -185,21 +259,16 @@ def _load(config: RunConfig, kind: str) -> tuple[Corpus | Ratings | None, str, s
         return None, "", ""
     chosen = config.split or split or dataset.default_split
     published = bool(dataset.files_of(chosen))
-    mapped = {} if published else _own_columns(dataset, config)
+    mapped = {} if published else {role: heading for role, heading in config.columns.items() if role in dataset.options}
     loaded = load_dataset(dataset, chosen, config.data, {**options, **mapped, **config.dataset_options})
     return loaded, config.dataset if published else loaded.name, chosen
 
 
-def _own_columns(dataset: Dataset, config: RunConfig) -> dict[str, str]:
-    """Return the user's headings by role, for the roles of the data set; other roles are of score files."""
-    return {role: heading for role, heading in config.columns.items() if role in dataset.options}
-
-
 def ratings_in(ratings: Any, config: RunConfig) -> Ratings:
     """Read a rated set from a table, a data frame or mappings, with the run's columns and options."""
-    options = {**_own_columns(OWN_RATINGS, config), **config.dataset_options}
+    mapped = {role: heading for role, heading in config.columns.items() if role in OWN_RATINGS.options}
     table = ratings if isinstance(ratings, UserTable) else table_of("ratings", ratings)
-    return ratings_of(table, check_options(OWN_RATINGS, options))
+    return ratings_of(table, check_options(OWN_RATINGS, {**mapped, **config.dataset_options}))
 
 
 def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
@@ -233,14 +302,6 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
     return Job(config, name, split, corpus, table, unit_rows(table, config.unit, levels))
 
 
-def unplaced_labels(config: RunConfig) -> tuple[int, int]:
-    """Return the number of citations whose label belongs to no chunk (no evidence is marked), and of all citations."""
-    pairs = [pair for pair in prepare(config).pairs if pair.cited]
-    placed = {pair.citation_id for pair in pairs if pair.held is not None}
-    cited = {pair.citation_id for pair in pairs}
-    return len(cited - placed), len(cited)
-
-
 @dataclass(frozen=True)
 class RatedSet:
     """A rated set as the data of a run: texts with human ratings. name, split: those of the data set."""
@@ -253,8 +314,8 @@ class RatedSet:
     @property
     def fields(self) -> dict[str, object]:
         """Return the signature fields about the data."""
-        data = f"{self.name}/{self.split}@{self.ratings.fingerprint[:12]}"
-        return {"data": data, "unit": "rating", **self.config.dataset_options}
+        named = {"data": f"{self.name}/{self.split}@{self.ratings.fingerprint[:12]}", "unit": "rating"}
+        return {**named, **self.config.dataset_options}
 
     @cached_property
     def text_headings(self) -> Mapping[str, str]:
@@ -310,10 +371,7 @@ class RatedSet:
 
     @cached_property
     def _frame(self) -> Frame:
-        """Every rated text as a row.
-
-        The candidates of a pool are the texts of a pair, or without pairs those of a group.
-        """
+        """Every rated text as a row; the candidates of a pool are the texts of a pair, else of a group."""
         ratings, rows, order = self.ratings, self.ratings.columns, self.ratings.columns.order
         groups = rows.group.codes[order].astype(np.int64)
         codes = {name: code for code, name in enumerate(rows.group.categories)}  # and further ones for other groups
@@ -346,7 +404,7 @@ class RatedSet:
             excluded={},
             as_published=not self.config.dataset_options,
             judged=ratings.level_counts(),
-            warnings=_language(rows.text),
+            warnings=tuple(filter(None, [language_note(rows.text)])),
             levels=ratings.levels,
             systems=tuple(rows.system.categories),
             votes=rows.votes[order],
@@ -374,6 +432,8 @@ def check_rated(config: RunConfig) -> None:
 
 
 _NO_EVIDENCE = "no evidence tells the chunk's level"
+
+
 _NO_LEVEL: Mapping[str, str] = {
     "citation": "none of its citations has a label",
     "statement": "several citations of partial support, and nobody judged them together. Try unit=citation",
@@ -433,11 +493,6 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
         and (job.config.unit == "citation" or job.config.evidence.rule == "touched"),
         judged=job.corpus.level_counts(),
         held=np.array([row.held or 0.0 for row in rows]) if any(0 < (row.held or 0) < 1 for row in job.rows) else None,
-        warnings=_language(statement.text for statement in job.corpus.statements.values()),
+        warnings=tuple(filter(None, [language_note(each.text for each in job.corpus.statements.values())])),
         systems=tuple(sorted(set(systems))),
     )
-
-
-def _language(texts: Iterable[str]) -> tuple[str, ...]:
-    note = language_note(texts)
-    return (note,) if note else ()

@@ -1,44 +1,203 @@
-"""Evaluation: score columns become results under protocols, with significance tests, ceilings and published values.
+"""Evaluation: score columns, and those of controls, become results under protocols.
 
-Perfect detectors show how well the labels fit their definition; published values are those of a data set's authors.
+Perfect detectors show how well the labels fit their definition.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import Field
+from numpy.typing import NDArray
 
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
-from metaeval.core.config_files import config_file, variants
-from metaeval.core.declared import Strict, validated
-from metaeval.core.errors import UserError, count, unknown
-from metaeval.core.files import resampled_fields, signature, versions
-from metaeval.core.parsing import read_text, yaml_settings
+from metaeval.core.errors import UserError, unknown
+from metaeval.core.files import (
+    resampled_fields,
+    signature,
+    versions,
+)
+from metaeval.corpus.model import Corpus
+from metaeval.corpus.ratings import Ratings
 from metaeval.report import result as results
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations
-from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Unit
-from metaeval.runs.frame import Frame
-from metaeval.runs.prepared_run import Job, RatedSet
-from metaeval.runs.score_columns import AlignedColumn
-from metaeval.runs.significance import marked, significance, withheld
-from metaeval.scoring.controls import CHANCE_CONTROLS, GOLD_CONTROLS, group_of
+from metaeval.report.result import ANY_SUPPORT, EVIDENCE_SHARE, FULL_SUPPORT, Perfect, Result
+from metaeval.runs.data import Frame, Job, RatedSet
+from metaeval.runs.metrics import check_batch, load_run_data
+from metaeval.runs.published import published_for
+from metaeval.runs.score import (
+    AlignedColumn,
+    MetricProgress,
+    array_column,
+    is_fitted_on,
+    job_scores,
+    scored_columns,
+    signed_as,
+)
+from metaeval.runs.significance import as_one_family, marked, significance, withheld
+from metaeval.scoring.contract import Metric, Status
+from metaeval.scoring.controls import (
+    BESIDE_A_METRIC,
+    CHANCE_CONTROLS,
+    CONTROLS,
+    GOLD_CONTROLS,
+    OVERLAP,
+    REFERENCE_MODEL,
+    group_of,
+    rated_controls,
+)
+from metaeval.scoring.engine import ScoredPairs, score_pairs, settled_metric
 from metaeval.stats.arrays import Floats
 from protocols.comparison import CHANCE_DRAWS, Tested, chance
 from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
+
+if TYPE_CHECKING:
+    pass
+
+
+_log = logging.getLogger("metaeval")
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedRun:
+    """The results of a run, one per protocol that can distinguish metrics on the data. columns: metrics, then controls.
+
+    protocols: all of the run, by name. left_out: why the other protocols have no result, by name.
+    """
+
+    source: Job | RatedSet
+    columns: Sequence[AlignedColumn]
+    results: list[Result]
+    protocols: Mapping[str, Protocol]
+    left_out: Mapping[str, str]
+
+    @property
+    def are_decided(self) -> bool:
+        """Whether every metric has scores and all of them are levels (0, 1 or 2), so that they are decisions."""
+        scores = [column.score[~np.isnan(column.score)] for column in self.columns if column.kind == "metric"]
+        return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
+
+
+def run(
+    config: RunConfig,
+    progress: MetricProgress | None = None,
+    data: Corpus | Ratings | None = None,
+    published: bool = False,
+) -> EvaluatedRun:
+    """Score the data with every metric and evaluate it under every protocol; only the score store is written.
+
+    data: replaces the run's data set. published: whether the scores that come with ratings are evaluated too. Raises
+    `UserError` for wrong settings or data, before any scoring where possible.
+    """
+    protocols = find_protocols(config)
+    metrics, source = load_run_data(config, data, published)
+    check_batch(metrics)
+    readable_protocols(protocols, source)
+    return evaluate_columns(source, scored_columns(source, metrics, progress), protocols)
+
+
+def evaluate_columns(
+    source: Job | RatedSet,
+    columns: Sequence[AlignedColumn],
+    protocols: Sequence[ProtocolSetup] = (),
+    tested: Collection[str] | None = None,
+) -> EvaluatedRun:
+    """Evaluate columns, and the run's controls, under every protocol that can distinguish metrics.
+
+    protocols: those of the run, if loaded already. tested: names of metrics that are compared with each other and with
+    controls; None for all. Raises `UserError` for a rated set without columns, and if no protocol distinguishes
+    metrics.
+    """
+    config = source.config
+    if isinstance(source, RatedSet) and not columns:
+        hint = ", or the table a column of numbers for each metric" if config.dataset == "ratings" else ""
+        raise UserError(f"{source.name} comes without published scores: give a score file with its rating ids{hint}.")
+    protocols = protocols or find_protocols(config)
+    whole = with_controls(source, columns) if config.controls else columns
+    readable, left_out = readable_protocols(protocols, source)
+    results = [evaluate(frame, whole, *protocol, config, tested, len(readable)) for protocol, frame in readable]
+    if config.comparison.family == "suite":
+        results = as_one_family(results)
+    return EvaluatedRun(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
+
+
+MAX_CONTROL_PAIRS = 20_000
+"""The most pairs that support-mini scores where it is only a control; they take some 20 seconds."""
+
+
+def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> list[AlignedColumn]:
+    """Return the columns and one for each control; a metric that is a control is marked, and not added again."""
+    if isinstance(source, RatedSet):
+        marked = [*columns]
+        controls = [_control_column(name, score) for name, score in rated_controls(source.ratings.columns).items()]
+    else:
+        metrics = {name: settled_metric(_control_metric(name), source.texts) for name in (OVERLAP, REFERENCE_MODEL)}
+        signed = {signed_as(name, metric, metric.identity()): name for name, metric in metrics.items()}
+        marked = [replace(column, is_control=column.fields.get("metric") in signed) for column in columns]
+        scored_here = {signed[str(column.fields["metric"])] for column in marked if column.is_control}
+        controls = list(trivial_columns(source, overlap=OVERLAP not in scored_here))
+        if REFERENCE_MODEL not in scored_here:
+            why = ""
+            if is_fitted_on(_control_metric(REFERENCE_MODEL), source):
+                why = f"it was fitted on {source.name} {source.split}"
+            elif len(source.texts) > MAX_CONTROL_PAIRS:
+                why = f"{len(source.texts):,} pairs would take minutes. Name it as a metric to have it"
+            else:
+                controls.append(_control_column(REFERENCE_MODEL, _metric_control(source, REFERENCE_MODEL)))
+            if why:
+                _log.warning("Without the control %s: %s.", REFERENCE_MODEL, why)
+    taken = {column.name for column in marked}
+    return [
+        *marked,
+        *(replace(each, name=each.name + BESIDE_A_METRIC) if each.name in taken else each for each in controls),
+    ]
+
+
+def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
+    """Yield a column for each control but the reference model, and without word overlap unless `overlap` is true."""
+    for name, control in CONTROLS.items():
+        if job.config.unit == "chunk" or name != "chunk position":
+            yield _control_column(name, control(job.rows))
+    if overlap:
+        yield _control_column(OVERLAP, _metric_control(job, OVERLAP))
+
+
+def _control_column(name: str, score: NDArray[np.float64]) -> AlignedColumn:
+    return replace(array_column(name, score, {"control": name}, Status.NOTHING_TO_SCORE), kind="control")
+
+
+def _metric_control(job: Job, name: str) -> NDArray[np.float64]:
+    scored = _control_scores(name, tuple(job.texts))
+    rows = job_scores(job, scored, 1, lambda texts: _control_scores(name, tuple(texts))).rows
+    return np.array([row.score for row in rows], dtype=np.float64)
+
+
+@lru_cache(maxsize=4)
+def _control_scores(name: str, texts: tuple[tuple[str, str], ...]) -> ScoredPairs:
+    return score_pairs(settled_metric(_control_metric(name), texts), texts)
+
+
+def _control_metric(name: str) -> Metric:
+    """Return the metric that the control `name` is, with default options."""
+    metric: Metric = registry.find("metric", name)()
+    return metric
+
 
 ProtocolSetup = tuple[Protocol, Mapping[str, str]]
 """A protocol, and the value of each of its options by name."""
 
 
 EXPECTED = "what random scores are expected to have, not one draw of them"
+
+
 MEAN_OF_DRAWS = f"mean of {CHANCE_DRAWS} draws of random scores; tests against it count its Monte Carlo error"
+
 
 # The settings that change numbers most and that the table does not show elsewhere.
 _SETTINGS = ("chunks", "sentences", "evidence", "pool", "over-chunks", "over-limit", "window", "evidence-place")
@@ -330,84 +489,3 @@ def perfect(
                 values.setdefault(key, {})[name] = value
     full = frame.gold == 2
     return Perfect(values=values, full=int(full.sum()), incomplete=int((full & (frame.held < 1)).sum()))
-
-
-class PublishedTable(Strict):
-    """A published table. values: the printed value by metric, then by measure: `scale` times the raw value."""
-
-    values: dict[str, dict[str, float]]
-    source: str = ""
-    scale: float = Field(default=1.0, gt=0)
-
-
-class PublishedPaper(Strict):
-    """The values that one paper reports on one data set in one unit; split None stands for every split.
-
-    There is one YAML file per paper in configs/published::
-
-        dataset: frank          the data set's name
-        split: all              optional: the split of the values
-        unit: rating            chunk, citation or rating
-        source: where the values are from
-        levels: {full: 10}      optional: counts of the judged pairs; a run with other counts is reported to differ
-        rule: {chunks: ...}     optional: fields of the signature that the values hold for
-        tables:
-          correlation:          a protocol
-            source: Table 3     optional, added to the source
-            scale: 100          optional: factor of the printed values
-            values:
-              BLEU: {partial_pearson: 0.10}      metric, and its value by measure
-    """
-
-    dataset: str
-    unit: Unit
-    source: str
-    tables: dict[str, PublishedTable]
-    split: str | None = None
-    levels: dict[str, int] = Field(default_factory=dict)
-    rule: dict[str, str] = Field(default_factory=dict)
-
-    def differences(self, frame: Frame) -> str:
-        """Return how the rows of a run (`frame`) or its rule differ from the paper's, as text; "" where they do not."""
-        parts = []
-        if self.levels and dict(frame.judged) != self.levels:
-            here, there = sum(frame.judged.values()), sum(self.levels.values())
-            counts = f"{count(there, 'pair')}" if here != there else f"{count(there, 'pair')} at other levels"
-            parts.append(f"{counts}, here {here:,} of {frame.split}")
-        rule = {key: str(frame.fields.get(key, "")) for key in self.rule}
-        parts += [f"{key} {self.rule[key]}, here {value}" for key, value in rule.items() if value != self.rule[key]]
-        return "; ".join(parts)
-
-
-def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> PublishedPaper | None:
-    """Return the paper that published values for this data, unit and protocol, with them alone; None where none did.
-
-    They are raw. Of several papers the first in the order of `published_files` is taken. Raises `UserError` for an
-    invalid file.
-    """
-    for path in published_files():
-        paper = read_published(path)
-        if (paper.dataset, paper.unit) == (dataset, unit) and paper.split in (None, split) and protocol in paper.tables:
-            table = paper.tables[protocol]
-            values = {metric: {key: v / table.scale for key, v in row.items()} for metric, row in table.values.items()}
-            source = ", ".join(filter(None, (paper.source, table.source)))
-            counts = " / ".join(f"{name} {count:,}" for name, count in paper.levels.items())
-            named = f"{source} (on {counts})" if counts else source
-            return paper.model_copy(update={"source": named, "tables": {protocol: PublishedTable(values=values)}})
-    return None
-
-
-def published_files() -> list[Path]:
-    """Return the YAML files of published values, shipped and the user's; `UserError` where two share a name."""
-    return [path for name in variants("published") if (path := config_file("published", name))]
-
-
-def read_published(path: Path) -> PublishedPaper:
-    """Read one file of published values; raises `UserError` that names a wrong setting."""
-    return _published_paper(read_text(path), str(path))
-
-
-@lru_cache(maxsize=64)
-def _published_paper(text: str, place: str) -> PublishedPaper:
-    # Every protocol of a run looks through the same files, and to parse them takes longer than to evaluate a small set.
-    return validated(PublishedPaper, yaml_settings(text, place), place)
