@@ -187,8 +187,8 @@ class ScoredOptions(
     """Options of an analysis that scores metrics; a subclass declares on which data sets."""
 
 
-class RowOptions(ScoredOptions):
-    """Options of an analysis for which the user names each metric."""
+class PanelOptions(ScoredOptions, groups.DatasetSettings):
+    """Options of an analysis that scores metrics, each named by the user, on the rows of one data set."""
 
     untyped = frozenset({"executor", "store", "budget", "pool"})
 
@@ -203,10 +203,6 @@ class RowOptions(ScoredOptions):
         return "metrics" in self.model_fields_set or self.config is not None
 
 
-class PanelOptions(RowOptions, groups.DatasetSettings):
-    """Options of an analysis that scores metrics on the rows of one data set."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Done:
     """The output of an analysis, before anything is printed or written.
@@ -214,7 +210,7 @@ class Done:
     Fields for the files of the job:
     config, data: settings and data sets that the manifest lists (default data: those of the tables in `sheets`).
     sheets: tables, each written as a JSON file, and all together as one HTML page.
-    panels: scored rows, each panel written to a file of pairs.
+    panel: scored rows, which are written to a file of pairs.
     files: functions that write further files into the job's folder and return their paths; they may raise `UserError`
     where an optional package is missing.
     job: function that writes the whole job instead of the fields above; it takes further fields of the manifest, and
@@ -238,7 +234,7 @@ class Done:
     data: Sequence[Data] = ()
     sheets: Sequence[Table] = ()
     job: Callable[[Mapping[str, Any]], tuple[Path, str | Sequence[Path]]] | None = None
-    panels: Sequence[Panel] = ()
+    panel: Panel | None = None
     files: Sequence[Callable[[Path], Sequence[Path]]] = ()
     outputs: Mapping[Path, Callable[[Path], object]] = field(default_factory=dict)
     read: Sequence[Path] = ()

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done
+from metaeval.core.config import RunConfig
 from metaeval.core.declared import flag_of
 from metaeval.core.errors import Shown, UserError
-from metaeval.core.files import safe_name, sha256_file
+from metaeval.core.files import sha256_file
 from metaeval.report.result import Result, save_result
 from metaeval.report.table_files import write_page, write_table
-from metaeval.runs.job import PAIRS, Command, close_job, job_folder, write_pairs
+from metaeval.runs.evaluate import EvaluatedRun
+from metaeval.runs.job import PAIRS, Command, close_job, job_folder, write_pairs, write_run
 from metaeval.runs.metrics import FILE_PREFIX
 
 RECIPE = "recipe"
@@ -60,10 +62,9 @@ def write_job(
             files += write(folder)
         except UserError as error:  # an optional package is missing: all else is written
             failed.append(f"No figure: {error}")
-    for panel in done.panels:
-        named = "-".join(map(safe_name, ("pairs", panel.source.name, panel.source.split, panel.config.unit)))
-        files.append(folder / (PAIRS if len(done.panels) == 1 else f"{named}.jsonl"))
-        write_pairs(panel.source, panel.columns, files[-1])
+    if done.panel:
+        files.append(folder / PAIRS)
+        write_pairs(done.panel.source, done.panel.columns, files[-1])
     files += write_page(f"metaeval {analysis.name}", files, folder)
     data = [*done.data] or [sheet.data for sheet in done.sheets]
     close_job(done.config, command, folder, data, files, noted)
@@ -77,19 +78,28 @@ def write_result(result: Result, folder: Path) -> list[Path]:
     return [path]
 
 
+def write_evaluated(
+    config: RunConfig, outcome: EvaluatedRun, command: str, more: Mapping[str, Any]
+) -> tuple[Path, str]:
+    """Write the job of a run; return its folder, and a text about its files. more: further fields of the manifest."""
+    folder = write_run(config, outcome, command, more)[0].parent
+    names = ", ".join(result.protocol for result in outcome.results)
+    rows = "" if outcome.source is None else "; pairs.jsonl"
+    return folder, f"report.html; {names}: json{rows}"
+
+
 def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:
     """Return the job's folder, named after the first table's data, or else `Done.identity`; None without both."""
     if done.sheets:
         first = done.sheets[0]
-        parts = [first.data.name, *([first.data.split, str(first.settings["unit"])] if done.panels else [])]
+        parts = [first.data.name, *([first.data.split, str(first.settings["unit"])] if done.panel else [])]
         signatures = [line for sheet in done.sheets for line in sheet.signatures]
     elif done.identity:
         parts, signatures = list(done.identity[0]), [Shown(text) for text in done.identity[1]]
     else:
         return None
-    configs = [panel.config for panel in done.panels] or [done.config]
     parent = done.config.results / (analysis.folder or analysis.name.replace(" ", "-"))
-    return job_folder(parent, parts, signatures, command, *configs)
+    return job_folder(parent, parts, signatures, command, done.panel.config if done.panel else done.config)
 
 
 def recipe_of(analysis: str, options: DeclaredOptions, read: Iterable[Path] = ()) -> dict[str, Any]:

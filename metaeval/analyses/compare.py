@@ -52,7 +52,7 @@ def _run(options: CompareOptions, progress: Progress) -> Done:
         others.append(agreement_sheet(panel, min(protocols, key=lambda setup: setup[0].uses_pool)))
     return Done(
         config=config,
-        panels=[panel],
+        panel=panel,
         sheets=[*(pair.sheet for pair in pairs), *others],
         files=[partial(write_result, pair.result) for pair in pairs],
         shown=[headline_pairs(pairs)] if pairs else None,

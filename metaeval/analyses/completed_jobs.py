@@ -182,10 +182,7 @@ def remove_job(results: Path, job: DoneJob) -> int:
         if not unfinished.fullmatch(path.name)
     }
     if strange:
-        raise UserError(
-            f"{job.folder} holds {min(strange)}, which was added or changed after the job was written. "
-            "Nothing was deleted: move that file away, or delete the folder yourself."
-        )
+        raise UserError(f"{job.folder} holds {min(strange)}, which is not as the job wrote it: nothing was deleted.")
     pointer = results / LATEST
     try:
         for path in files:

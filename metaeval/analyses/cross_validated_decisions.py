@@ -61,8 +61,7 @@ def prepare_decisions(config: RunConfig, source: Job | RatedSet) -> tuple[Frame,
     if not (frame.levels and np.isin(frame.gold, (0, 1, 2)).all()):
         raise UserError(
             f"Decisions need the levels full, partial and none, and {frame.name} holds ratings: choose a data set with "
-            "levels (see 'metaeval data list'), or evaluate scores that are verdicts already with 'metaeval evaluate "
-            "-p verdicts'."
+            "levels, or evaluate scores that are verdicts already with -p verdicts."
         )
     present = levels_of(frame)
     if present.size < 2:
@@ -110,10 +109,7 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
     rows = rows.rows(~np.isnan(rows.score))
     absent = [LEVELS[level] for level in levels_of(frame) if not (rows.gold == level).any()]
     if absent:
-        raise UserError(
-            f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}, and decisions "
-            "need rows of each level: choose another metric or data set."
-        )
+        raise UserError(f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}.")
     groups = np.unique(rows.group).size
     if groups < folds:
         raise UserError(

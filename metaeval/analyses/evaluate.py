@@ -49,7 +49,7 @@ def _run(options: EvaluateOptions, progress: Progress) -> Done:
 
         check_division(options.by, run)
         panel = load_panel(run, bool(run.metrics), least=1, ratings=ratings)
-        return Done(config=run, panels=[panel], sheets=by_part(panel, options.by))
+        return Done(config=run, panel=panel, sheets=by_part(panel, options.by))
     return evaluated(options, run, evaluate(run, progress, ratings, published=True), "evaluate")
 
 

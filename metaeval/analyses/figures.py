@@ -73,7 +73,7 @@ def _find(results: Path, name: str) -> DoneJob:
     except UserError as error:
         if name in variants("experiments") or Path(name).suffix in (".yaml", ".yml"):
             raise UserError(
-                f"The suite {name} has no job in {results}: type 'metaeval run --suite -c {name}' first."
+                f"The suite {name} has no job in {results}: type 'metaeval run --suite -c {name}'."
             ) from error
         raise
 

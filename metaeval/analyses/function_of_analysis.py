@@ -93,9 +93,12 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
             value.of_job(lambda: write_job(analysis, options, replace(done, outputs={})).folder)
         return value
 
+    fields, own = analysis.options.model_fields, own_fields(analysis.options)
+    about = "\n".join(f"{name}: {' '.join((fields[name].description or '').split())}" for name in own)
+    more = "Further keywords are settings of a run: help(metaeval.RunConfig)." if len(own) < len(fields) else ""
     vars(function).update(__signature__=signature)
     function.__name__, function.__qualname__ = name.rpartition(".")[2], name
-    function.__doc__ = documentation_of(analysis)
+    function.__doc__ = "\n\n".join(filter(None, [analysis.summary, analysis.about, about, more]))
     function.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     return function
 
@@ -171,11 +174,3 @@ def annotation_of(kind: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return kind | Mapping[str, Any]
     return kind
-
-
-def documentation_of(analysis: Analysis) -> str:
-    """Return the docstring of an analysis's function: the summary, the help, and each own option."""
-    fields = analysis.options.model_fields
-    lines = [f"{name}: {' '.join((fields[name].description or '').split())}" for name in own_fields(analysis.options)]
-    more = "Further keywords are settings of a run: help(metaeval.RunConfig)." if len(lines) < len(fields) else ""
-    return "\n\n".join(filter(None, [analysis.summary, analysis.about, "\n".join(lines), more]))

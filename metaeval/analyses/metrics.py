@@ -11,7 +11,7 @@ from pydantic import ConfigDict
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.core.config import RunConfig
-from metaeval.core.config_files import metric_variant
+from metaeval.core.config_files import metric_variant, variants
 from metaeval.core.declared import Flag, option_docs
 from metaeval.core.files import canonical_json
 
@@ -32,14 +32,16 @@ class OneMetricOptions(DeclaredOptions):
 
 
 def _list(options: DeclaredOptions, progress: Progress) -> Done:
-    from metaeval.analyses.readiness import registered_states, variant_states
+    from metaeval.analyses.readiness import registered_states, state_of
     from metaeval.report.table import Table
 
     rows = [
         (metric.name, str(metric), metric.card.summary if metric.card else metric.detail)
         for metric in registered_states()
     ]
-    rows += [(name, str(state), what) for name, what, state in variant_states()]
+    for name, path in variants("metrics").items():
+        variant = metric_variant(path)
+        rows.append((name, str(state_of(name, variant.metric)), f"{variant.metric}: {variant.note}"))
     return Done(value=Table(records=[dict(zip(("name", "state", "what"), row, strict=True)) for row in rows]))
 
 

@@ -56,8 +56,10 @@ class PairsOptions(
 def _run(options: PairsOptions, progress: Progress) -> Done:
     from metaeval.runs.data import prepare
 
-    if options.output:
-        check_pair_file(options.output)
+    if options.output and options.output.suffix not in (".jsonl", ".parquet"):
+        raise UserError(f"Pairs are written as .jsonl or .parquet: give {options.output.name!r} one of these endings.")
+    if options.output and options.output.suffix == ".parquet":
+        parquet_library()  # refused here, before chunks are cut
     run = options.run()
     pairs = Pairs(prepare(run, options.corpus).pairs)
     if options.output is None:
@@ -69,14 +71,6 @@ def _run(options: PairsOptions, progress: Progress) -> Done:
         written=[f"{count(len(pairs), 'pair')} written to {options.output}"],
         value=pairs,
     )
-
-
-def check_pair_file(path: Path) -> None:
-    """Raise `UserError` for a file type in which pairs cannot be written."""
-    if path.suffix not in (".jsonl", ".parquet"):
-        raise UserError(f"Pairs are written as .jsonl or .parquet: give {path.name!r} one of these endings.")
-    if path.suffix == ".parquet":
-        parquet_library()
 
 
 def write_pair_file(pairs: Iterable[Pair], path: Path) -> None:

@@ -43,7 +43,7 @@ def _run(options: PlanOptions, progress: Progress) -> Done:
         raise UserError(f"A plan compares exactly two metrics; given: {names}. Type two names.")
     protocol = protocol_to_plan(run, options.measure, options.difference, options.protocol)
     panel = load_panel(run, True, progress=progress)
-    return Done(config=run, panels=[panel], sheets=[plan_sheet(panel, protocol, options.measure, options.difference)])
+    return Done(config=run, panel=panel, sheets=[plan_sheet(panel, protocol, options.measure, options.difference)])
 
 
 def _labels(options: PlanOptions, half_width: float) -> Done:

@@ -10,9 +10,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from metaeval.analyses.score_export import pair_table
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
-from metaeval.core.config_files import TRUST, UntrustedError, metric_variant, variants
+from metaeval.core.config_files import TRUST, UntrustedError
 from metaeval.core.errors import UserError
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
@@ -21,7 +22,6 @@ from metaeval.runs.data import Job, RatedSet
 from metaeval.runs.evaluate import find_protocols, readable_protocols
 from metaeval.runs.metrics import NOT_ASKING, load_metric, load_run_data, named_metrics, plug_in
 from metaeval.runs.score import expected_texts, job_as_read
-from metaeval.runs.scored_table import pair_table
 from metaeval.scoring.backends import minilm
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.model_metric import ModelMetric
@@ -60,15 +60,7 @@ class Readiness:
 
 def registered_states() -> list[Readiness]:
     """Return the state of every registered metric with default options, without importing torch or downloading."""
-    return [_of_name(name, name) for name in registry.names("metric")]
-
-
-def variant_states() -> list[tuple[str, str, Readiness]]:
-    """Return every variant of a metric: its name, its description, and its state with the variant's options."""
-    read = {name: metric_variant(path) for name, path in variants("metrics").items()}
-    return [
-        (name, f"{variant.metric}: {variant.note}", _of_name(name, variant.metric)) for name, variant in read.items()
-    ]
+    return [state_of(name, name) for name in registry.names("metric")]
 
 
 def readiness(name: str, metric: Metric) -> Readiness:
@@ -84,7 +76,7 @@ def readiness(name: str, metric: Metric) -> Readiness:
     return Readiness(name, card, ReadinessState.READY)
 
 
-def _of_name(name: str, registered_as: str) -> Readiness:
+def state_of(name: str, registered_as: str) -> Readiness:
     """Return the state of a metric or a variant of `registered_as`; an error in loading it is a state too."""
     kind: Any = None
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, Progress
 from metaeval.core import registry
@@ -11,9 +11,6 @@ from metaeval.core.config import OutputSettings
 from metaeval.core.config_files import check_file
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError
-
-if TYPE_CHECKING:
-    pass
 
 
 class RerunOptions(OutputSettings, DeclaredOptions):
@@ -36,20 +33,14 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     if lost := lost_objects(noted):
         raise UserError(f"{job.name} cannot be rerun, because {lost}.")
     if not isinstance(recipe, dict):
-        raise UserError(
-            f"{job.name} cannot be rerun, because its command line was not recorded: type the command again, with the "
-            f"settings in {job.folder / NAME}."
-        )
+        raise UserError(f"{job.name} cannot be rerun, because its command line was not recorded.")
     analysis = registry.find("analysis", str(recipe["analysis"]).replace(" ", "."))
     recipe_options = analysis.again(recipe["options"])
     if not options.trust_config:
         for settings in (recipe_options, *recipe_options.get("datasets", ())):
             check_file(job.folder / NAME, settings)
     if changed := changed_files(recipe):
-        raise UserError(
-            f"{job.name} cannot be run again: {changed[0]} is missing or has changed. Restore the file that the job "
-            "read."
-        )
+        raise UserError(f"{job.name} cannot be run again: {changed[0]} is missing or has changed: restore it.")
     trust = {"trust_config": options.trust_config or None} if "trust_config" in analysis.options.model_fields else {}
     before = {path.relative_to(job.folder).as_posix(): sha256_file(path) for path in written_files(job.folder)}
     nothing = [f"{name}=null" for name, value in recipe_options.items() if value is None]

@@ -65,10 +65,7 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
                 for end, text in format_texts(path, formats, options.labels).items()
             }
     if not texts:
-        raise UserError(
-            f"{job.name} holds no table that can be written as {', '.join(formats)}: choose another job (see 'metaeval "
-            "results list')."
-        )
+        raise UserError(f"{job.name} holds no table that can be written as {', '.join(formats)}: choose another job.")
     kinds = ", ".join(dict.fromkeys(path.suffix for path in texts))
     return Done(
         outputs={folder: partial(_write, job.folder, texts)},

@@ -23,6 +23,7 @@ from metaeval.corpus.model import Corpus
 
 if TYPE_CHECKING:
     from metaeval.analyses.readiness import Planned
+    from metaeval.analyses.suites.suite_runs import Suite
     from metaeval.corpus.ratings import Ratings
     from metaeval.report.ranking_measures import Declarations
     from metaeval.runs.evaluate import EvaluatedRun
@@ -71,31 +72,31 @@ class RunOptions(RatedOptions, LayoutSettings, ProtocolSettings, JobOptions):
         return super().run(**{"dataset": ",".join(self.dataset), **fixed})
 
 
-def job_of(options: JobOptions, data: Corpus | Ratings | None, tables: bool = False) -> tuple[RunConfig, Done | None]:
-    """Return the run that options describe, and the output if only a batch of requests or an estimate is wanted.
+def instead_of(
+    options: JobOptions, run: RunConfig, data: Corpus | Ratings | None = None, tables: bool = False
+) -> Done | None:
+    """Return the output if only a batch of requests or an estimate is wanted; else None.
 
-    Else the output is None. data: replaces the run's data set. tables: whether a table of pairs is scored alone.
+    data: replaces the run's data set. tables: whether a table of pairs is scored alone.
     """
     from metaeval.analyses.readiness import plan, requests_of
     from metaeval.report.notebook import NotebookText
     from metaeval.report.table import Table
-    from metaeval.runs.metrics import able_defaults
 
     if options.rehash:
         from metaeval.scoring.backends.checkpoint import forget_hashes
 
         forget_hashes()
-    run = able_defaults(options.run())
     if options.requests is not None:
         sentence = requests_of(run, options.requests, data, tables)
-        return run, Done(config=run, shown=(), verdict=[sentence], value=NotebookText(sentence))
+        return Done(config=run, shown=(), verdict=[sentence], value=NotebookText(sentence))
     if not options.dry_run:
-        return run, None
+        return None
     parts = list(plan(run, data, tables))
     lines = [line for part in parts for line in _plan_lines(part, run)]
     rows = Table(records=[{**asdict(part), "state": str(part.state)} for part in parts])
     lines.append("Nothing was scored, fetched or paid for.")
-    return run, Done(config=run, shown=(), verdict=lines, value=rows)
+    return Done(config=run, shown=(), verdict=lines, value=rows)
 
 
 def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
@@ -113,19 +114,36 @@ def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
 
 def _run(options: RunOptions, progress: Progress) -> Done | Parts:
     from metaeval.runs.evaluate import run
+    from metaeval.runs.metrics import able_defaults
 
     if options.suite:
         from metaeval.analyses.suite_outputs import run_parts
 
-        return run_parts(options, progress)
-    data = options.corpus or options.ratings(options.run())
-    config, instead = job_of(options, data)
+        return run_parts(read_suite(options), RunOptions, progress)
+    config = options.run()
+    data = options.corpus or options.ratings(config)
+    config = able_defaults(config)
     try:
-        return instead or evaluated(options, config, run(config, progress, data), "run")
+        return instead_of(options, config, data) or evaluated(options, config, run(config, progress, data), "run")
     except NoModelError as error:
         for line in _without(options, error) if data is None else ():
             error.add_note(line)
         raise
+
+
+def read_suite(options: RunOptions) -> Suite:
+    """Return the suite that options describe; raises `UserError` for an option that is for one data set only."""
+    from metaeval.analyses.suites.suite_runs import suite_of
+
+    single = ("corpus", "requests", "batch", "dry_run")
+    options.refuse([name for name in single if getattr(options, name)], "for one data set: leave --suite out")
+    if options.rehash:
+        from metaeval.scoring.backends.checkpoint import forget_hashes
+
+        forget_hashes()
+    named = (RunConfig.model_fields.keys() & options.model_fields_set) - {"dataset"}
+    settings = {name: getattr(options, name) for name in named}
+    return suite_of(options.config, settings, options.datasets, options.dataset if options.names_datasets else ())
 
 
 def _without(options: RunOptions, error: NoModelError) -> list[str]:
@@ -153,7 +171,7 @@ def _without(options: RunOptions, error: NoModelError) -> list[str]:
 
 def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun, command: str) -> Done:
     """Return the output of a run by the analysis `command`: headline values, findings, the job, and a next command."""
-    from metaeval.analyses.suite_outputs import write_evaluated
+    from metaeval.analyses.analysis_job import write_evaluated
     from metaeval.report.cautions import cautions
     from metaeval.report.findings import findings
     from metaeval.report.first_table import first_tables
@@ -212,7 +230,7 @@ def next_step(
         command, purpose = _comparison(first.result.protocol, first.result.data.groups, leading, others, rated)
     if not command:
         return []
-    chosen = options.run().protocols != RunConfig().protocols and len({result.protocol for result in results}) == 1
+    chosen = config.protocols != RunConfig().protocols and len({result.protocol for result in results}) == 1
     if chosen and command[0] in ("compare", "plan"):
         command += ["-p", first.result.protocol]  # else the command would use another measure than the table
     kept = [name for name in _KEPT if name in type(options).model_fields]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.analyses.run import JobOptions, job_of
+from metaeval.analyses.run import JobOptions, instead_of
 from metaeval.core.config import DatasetSettings
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError
@@ -27,6 +27,7 @@ class ScoreOptions(JobOptions, DatasetSettings):
 
 def _run(options: ScoreOptions, progress: Progress) -> Done:
     from metaeval.analyses.score_export import export_scores
+    from metaeval.runs.metrics import able_defaults
 
     shard = None
     if options.shard:
@@ -36,8 +37,8 @@ def _run(options: ScoreOptions, progress: Progress) -> Done:
         if options.dry_run or options.requests:
             raise UserError("--dry-run and --requests are of the whole job and not of a shard: leave --shard out.")
         shard = int(index), int(number)
-    run, instead = job_of(options, None, tables=True)
-    if instead:
+    run = able_defaults(options.run())
+    if instead := instead_of(options, run, tables=True):
         return instead
     written = list(export_scores(run, options.output, options.format, progress, shard))
     return Done(config=run, shown=(), verdict=[str(file) for file in written], value=written)

@@ -7,9 +7,10 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from metaeval.analyses.analysis import Done, Parts, Progress
+from metaeval.analyses.analysis import DeclaredOptions, Done, Parts, Progress
+from metaeval.analyses.analysis_job import write_evaluated
 from metaeval.analyses.suites.job_figures import pictures_of
 from metaeval.analyses.suites.suite_runs import (
     Part,
@@ -18,10 +19,8 @@ from metaeval.analyses.suites.suite_runs import (
     omission_lines,
     omissions,
     run_suite,
-    suite_of,
     write_record,
 )
-from metaeval.core.config import RunConfig
 from metaeval.core.declared import validated
 from metaeval.core.errors import UserError
 from metaeval.report.cautions import cautions
@@ -33,18 +32,11 @@ from metaeval.report.ranking_measures import Declarations
 from metaeval.report.result import Result
 from metaeval.report.table import Table
 from metaeval.report.table_files import write_table
-from metaeval.runs.evaluate import EvaluatedRun, declarations_of
-from metaeval.runs.job import Command, close_job, write_report, write_run
+from metaeval.runs.evaluate import declarations_of
+from metaeval.runs.job import Command, close_job, write_report
 from metaeval.runs.metrics import load_metric
-from metaeval.scoring.backends.checkpoint import forget_hashes
 
 _log = logging.getLogger("metaeval")
-
-if TYPE_CHECKING:
-    from metaeval.analyses.run import RunOptions
-
-_OF_ONE_RUN = ("corpus", "requests", "batch", "dry_run")
-"""Options that only a run of one data set has, so that --suite refuses them."""
 
 
 class SuiteResults(Results):
@@ -55,19 +47,11 @@ class SuiteResults(Results):
         self.tables = Sheets(sheets)
 
 
-def read_suite(options: RunOptions) -> Suite:
-    """Return the suite that options describe; raises `UserError` for an option that is for one data set only."""
-    options.refuse([name for name in _OF_ONE_RUN if getattr(options, name)], "for one data set: leave --suite out")
-    if options.rehash:
-        forget_hashes()
-    named = (RunConfig.model_fields.keys() & options.model_fields_set) - {"dataset"}
-    settings = {name: getattr(options, name) for name in named}
-    return suite_of(options.config, settings, options.datasets, options.dataset if options.names_datasets else ())
+def run_parts(suite: Suite, kind: type[DeclaredOptions], progress: Progress) -> Parts:
+    """Yield the output of each data set on which something could be run; return the one with the paper's tables.
 
-
-def run_parts(options: RunOptions, progress: Progress) -> Parts:
-    """Yield the output of each data set on which something could be run; return the one with the paper's tables."""
-    suite = read_suite(options)
+    kind: of the options with which a single data set is rerun.
+    """
     parts = []
     for part in run_suite(suite, progress):
         parts.append(part)
@@ -76,7 +60,7 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
             yield Done(
                 config=part.config,
                 job=partial(write_evaluated, part.config, part.evaluated, "run"),
-                rerun_with=validated(type(options), settings, "the settings"),
+                rerun_with=validated(kind, settings, "the settings"),
             )
     results = [result for part in parts for result in part.results]
     left_out = [omission for part in parts for omission in part.left_out]
@@ -108,16 +92,6 @@ def run_parts(options: RunOptions, progress: Progress) -> Parts:
         value=SuiteResults(results, declarations, tables),
         exit_code=int(lacks_data(left_out)),
     )
-
-
-def write_evaluated(
-    config: RunConfig, outcome: EvaluatedRun, command: str, more: Mapping[str, Any]
-) -> tuple[Path, str]:
-    """Write the job of a run; return its folder, and a text about its files. more: further fields of the manifest."""
-    folder = write_run(config, outcome, command, more)[0].parent
-    names = ", ".join(result.protocol for result in outcome.results)
-    rows = "" if outcome.source is None else "; pairs.jsonl"
-    return folder, f"report.html; {names}: json{rows}"
 
 
 def _write_tables(

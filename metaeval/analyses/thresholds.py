@@ -50,7 +50,7 @@ def _run(options: ThresholdsOptions, progress: Progress) -> Done:
     sheets = decision_sheets(panel, frame, settings, decisions)
     return Done(
         config=run,
-        panels=[panel],
+        panel=panel,
         sheets=sheets,
         files=[partial(write_result, result), partial(write_pictures, decisions)],
         shown=[lay_out(result), *(sheet for sheet in sheets if sheet.name != "reliability")],
@@ -70,7 +70,7 @@ def _learnt(options: ThresholdsOptions, progress: Progress) -> Done:
     names = " ".join(f"--nli {registry.retyped(threshold.metric, run.metric_options)}" for threshold in thresholds)
     return Done(
         config=run,
-        panels=[panel],
+        panel=panel,
         sheets=[calibration_sheet(panel, thresholds, target, objective, folds)],
         after=lambda folder: [f"Next: metaeval cite alce FILE {names} -s calibration={folder / 'calibration.json'}"],
     )

@@ -105,18 +105,12 @@ def _threshold_of(
     gold, sign = (scored.gold >= level).astype(np.int64), metric.card.direction
     groups = np.unique(scored.group).size
     if np.unique(gold).size < 2:
-        raise UserError(
-            f"{frame.name}: all rows that {column.name!r} scored have the same label, so no threshold can be learnt: "
-            "choose another data set or target."
-        )
+        raise UserError(f"{frame.name}: all rows that {column.name!r} scored have the same label: choose another.")
     if folds > groups:
         raise UserError(f"folds is {folds}; allowed: 2 to {groups}, the groups of {frame.name}.")
     threshold = float(best_thresholds(scored.score, gold, objective, 2)[0])
     if not np.isfinite(threshold):
-        raise UserError(
-            f"{column.name!r} does not separate supported from unsupported rows of {frame.name}: its best "
-            "threshold gives every row the same decision. Choose another metric."
-        )
+        raise UserError(f"{column.name!r} does not separate supported from unsupported rows of {frame.name}.")
     predicted, by_fold = nested_decisions(scored.score, gold, scored.group, folds, _SEED, objective, 2)
     declared = None
     with suppress(UserError):  # a metric without a threshold of its own

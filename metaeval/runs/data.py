@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +29,7 @@ from metaeval.corpus.ratings import Ratings
 from metaeval.corpus.sentences import language_note
 from metaeval.corpus.units import UnitRow, evidence_pairs, page_pairs, statement_levels, statement_pairs, unit_rows
 from metaeval.report import result as results
-from metaeval.runs.dense_retrieval import DenseRanker
+from metaeval.runs.dense_retrieval import dense_ranks, encoder_of
 from metaeval.stats.arrays import codes_of, majority
 from protocols.contract import Judgements, Protocol
 
@@ -245,10 +245,7 @@ def load_ratings(config: RunConfig) -> tuple[Ratings, str, str]:
     """Return the run's rated set, its name in reports, and its split; raises `UserError` for a corpus."""
     loaded, name, chosen = _load(config, "ratings")
     if not isinstance(loaded, Ratings):
-        raise UserError(
-            f"{config.dataset} is not a rated set, but has documents, statements and citations: choose a rated set "
-            "(see 'metaeval data list')."
-        )
+        raise UserError(f"{config.dataset} is not a rated set: choose one (see 'metaeval data list').")
     return loaded, name, chosen
 
 
@@ -280,10 +277,7 @@ def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
 def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
     chunking, evidence = config.chunk.chunking(), config.evidence
     if evidence.place == "chunk" and (config.whole_pages or config.unit == "evidence"):
-        raise UserError(
-            f"evidence.place=chunk is for chunks, and with unit={config.unit} none are read here: leave evidence.place "
-            "out."
-        )
+        raise UserError(f"evidence.place=chunk is for chunks, and with unit={config.unit} none are read: leave it out.")
     if config.whole_pages:
         whole = statement_pairs if config.unit == "statement" else page_pairs
         table = replace(whole(corpus, chunking, evidence.threshold), pool=config.pool)
@@ -292,10 +286,11 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
     else:
         chunked = chunk_corpus(corpus, chunking)
         table = build_pairs(chunked, evidence.threshold, evidence.rule, evidence.place)
-        if encoder := pool_encoder(config.pool):
-            ranker = DenseRanker(encoder, config)
-            table = add_pool(table, chunked, config.pool, ranker.rank)
-            table = replace(table, pool=f"{config.pool}({ranker.source})")  # with the encoder's weights
+        if named := pool_encoder(config.pool):
+            encoder = encoder_of(named, config)
+            table = add_pool(table, chunked, config.pool, partial(dense_ranks, encoder))
+            weights = encoder.provenance().get("checkpoint", "")
+            table = replace(table, pool=f"{config.pool}({weights})")
         else:
             table = add_pool(table, chunked, config.pool)
     levels = statement_levels(corpus) if config.unit == "statement" else None
@@ -425,10 +420,7 @@ def check_rated(config: RunConfig) -> None:
         if (value := getattr(config, name)) != usual:
             if not isinstance(value, str):  # a group of settings
                 name, value = next((f"{name}.{key}", new) for key, new in value if new != getattr(usual, key))
-            raise UserError(
-                f"{name}={value} is for data with cited documents, and the texts of a rated set cite none: leave "
-                f"{name} out."
-            )
+            raise UserError(f"{name}={value} is for data with cited documents: leave it out for a rated set.")
 
 
 _NO_EVIDENCE = "no evidence tells the chunk's level"
@@ -449,9 +441,7 @@ def _frame(job: Job, uses_pool: bool) -> Frame:
     rows = [job.rows[number] for number in numbers]
     if not rows:
         why = _NO_LEVEL.get(job.config.unit, "its citations have no marked evidence. Try unit=citation")
-        raise UserError(
-            f"Data set {job.config.dataset!r} has no row with a known level for unit={job.config.unit}: {why}."
-        )
+        raise UserError(f"Data set {job.config.dataset!r} has no known level for unit={job.config.unit}: {why}.")
     levels = Counter(row.level for row in rows)
     judged = [job.pairs[number] for row in rows for number in row.members]
     if job.config.unit == "statement":  # joined pages name the first of their citations alone

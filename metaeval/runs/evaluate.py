@@ -55,7 +55,7 @@ from metaeval.scoring.controls import (
 from metaeval.scoring.engine import ScoredPairs, score_pairs, settled_metric
 from metaeval.stats.arrays import Floats
 from protocols.comparison import CHANCE_DRAWS, Tested, chance
-from protocols.contract import Estimate, Judgements, Measure, Outcome, Protocol, Resampling
+from protocols.contract import Estimate, Measure, Outcome, Protocol, Resampling
 
 if TYPE_CHECKING:
     pass
@@ -341,6 +341,21 @@ def evaluate(
         cards = protocol.card(judges, resampling, options)
         more = [{"values": {**cards.get(row.metric, {}), **row.values}} for row in table_rows]
         table_rows = [row.model_copy(update=values) for row, values in zip(table_rows, more, strict=True)]
+    # What each metric is compared with, by name: controls, metrics that are controls, and the expected value of random
+    # scores (None); not oracle controls, and not controls with the metric's own scores.
+    controls = [
+        column
+        for column in columns
+        if (column.kind == "control" or column.is_control) and column.name not in GOLD_CONTROLS
+    ]
+    against: dict[str, dict[str, Tested | None]] = {
+        column.name: {
+            other.name: None if other.is_random else (judged[other], outcomes[other])
+            for other in controls
+            if not _same_scores(other, column)
+        }
+        for column in metrics
+    }
     tests = significance(
         protocol,
         options,
@@ -348,7 +363,7 @@ def evaluate(
         config.comparison,
         {column.name: (judged[column], outcomes[column]) for column in metrics},
         [measure.key for measure in shown if measure.key not in blind],
-        {column.name: _compared_controls(column, judged, outcomes) for column in metrics},
+        against,
         tables,
     )
     tests = withheld(tests, table_rows) if tests else None
@@ -396,23 +411,6 @@ def _with_undefined(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
     undefined = {key: Estimate(None, note=blind[key]) for key in constant}
     influence = {**outcome.influence, **dict.fromkeys(constant)}
     return replace(outcome, estimates={**outcome.estimates, **undefined}, influence=influence)
-
-
-def _compared_controls(
-    column: AlignedColumn, judged: Mapping[AlignedColumn, Judgements], outcomes: Mapping[AlignedColumn, Outcome]
-) -> dict[str, Tested | None]:
-    """Return the judgements and outcome of each control that a metric is compared with, by the control's name.
-
-    None stands for the expected value of random scores. Metrics that are controls count; oracle controls, and controls
-    with the metric's own scores, do not. judged, outcomes: of all columns.
-    """
-    return {
-        other.name: None if other.is_random else (rows, outcomes[other])
-        for other, rows in judged.items()
-        if (other.kind == "control" or other.is_control)
-        and other.name not in GOLD_CONTROLS
-        and not _same_scores(other, column)
-    }
 
 
 def _same_scores(column: AlignedColumn, other: AlignedColumn) -> bool:

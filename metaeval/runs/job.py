@@ -402,9 +402,7 @@ def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any
     lines = (value for _, value in json_objects(path, ""))
     head = next(lines, {})
     if head.get("schema") != PAIRS_SCHEMA:
-        raise UserError(
-            f"{path}: schema is {head.get('schema')!r}; this version reads {PAIRS_SCHEMA!r}: run the job again."
-        )
+        raise UserError(f"{path}: schema is {head.get('schema')!r}, not {PAIRS_SCHEMA!r}: run the job again.")
     return head, lines
 
 
@@ -486,9 +484,7 @@ def find_job(results: Path, name: str) -> DoneJob:
     fitting = fitting or [job for job in jobs if is_hash and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
-        raise UserError(
-            f"The names or hashes of {len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more of one."
-        )
+        raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more of one.")
     if not jobs:
         raise UserError(
             f"{results} has no job yet: type 'metaeval run', or name another results folder with --results (in Python: "

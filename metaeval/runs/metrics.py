@@ -66,7 +66,16 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     code that is not trusted.
     """
     path = None if registry.is_given("metric", name) else variant_path("metric", name)
-    variant = metric_variant(path) if path else _by_argument(name) or MetricVariant(metric=name)
+    variant = metric_variant(path) if path else MetricVariant(metric=name)
+    base, colon, argument = name.partition(":")
+    # nli:MODEL_ID: what follows the colon is the value of the option that the card declares as its argument.
+    if (
+        not path
+        and colon
+        and base in registry.names("metric")
+        and (option := registry.find("metric", base).card.argument)
+    ):
+        variant = MetricVariant(metric=base, options={option: argument})
     trusted = bool(config and (path is None or config.trust_config))
     if path and not trusted:
         check_file(path, {"metric": variant.metric, "metric_options": {variant.metric: variant.options}})
@@ -109,29 +118,12 @@ def _origin(name: str, kind: type[Metric]) -> tuple[str, bool]:
     return f"{name}@sha256:{files}{versions}", not memory.get("from_python")
 
 
-def _by_argument(name: str) -> MetricVariant | None:
-    """Return the metric and option of a name such as `nli:MODEL_ID`; None for other names.
-
-    What follows the colon is the value of the option that the metric's card declares as its argument; None without one.
-    """
-    base, colon, argument = name.partition(":")
-    if not colon or base not in registry.names("metric"):
-        return None
-    option = registry.find("metric", base).card.argument
-    return MetricVariant(metric=base, options={option: argument}) if option else None
-
-
 def _check_class(name: str, kind: Any) -> None:
     """Raise `UserError` for an object that is not a metric class, and for a class without a card or a method."""
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
-        raise UserError(
-            f"{name!r} is not a metric: give the name of a function of (source, statement), or of a subclass of "
-            "metaeval.Metric."
-        )
+        raise UserError(f"{name!r} is not a metric: give a function of (source, statement), or a metaeval.Metric.")
     if inspect.isabstract(kind):
-        raise UserError(
-            f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}(): add it there."
-        )
+        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
     card = getattr(kind, "card", None)
     if not isinstance(card, MetricCard):
         raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
@@ -435,10 +427,7 @@ def identity_of(name: str, metric: Metric) -> str:
 def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
     sheet = load_table(path)
     if sheet.name != SHEET:
-        raise UserError(
-            f"{path} is a table of {sheet.name!r}, not of thresholds: give a file that 'metaeval thresholds --learn' "
-            "wrote."
-        )
+        raise UserError(f"{path} is a table of {sheet.name!r}, not of thresholds (of 'thresholds --learn').")
     for record in sheet.records:
         if record.get("metric") != name:
             continue
@@ -449,10 +438,7 @@ def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
             )
         value = record.get("threshold")
         if not isinstance(value, float):
-            raise UserError(
-                f"{path}: the threshold of {name!r} is {value!r}, which is not a number: learn it again with "
-                "'metaeval thresholds --learn'."
-            )
+            raise UserError(f"{path}: the threshold of {name!r} is {value!r}, which is not a number: learn it again.")
         target = sheet.settings.get("target", "full")
         return Cutoff(value, f"calibrated on {sheet.data.name}/{sheet.data.split}, {target} support")
     return None
@@ -467,8 +453,5 @@ def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
         raise UserError(f"{name} is a file or column of scores and cannot score new pairs: give a metric by its name.")
     metric = metrics.fresh(name)
     if isinstance(metric, Combination) or metric.corpus_dependent:
-        raise UserError(
-            f"The score that {name!r} gives a pair depends on the other pairs of the run, so it cannot judge single "
-            "claims: choose a metric that scores each pair by itself (overlap, minilm-cosine, autoais ...)."
-        )
+        raise UserError(f"The score that {name!r} gives a pair depends on the others: it cannot judge single claims.")
     return metric

@@ -68,10 +68,7 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
         return
     workers, devices = config.executor.workers, devices_of(config.executor.devices)
     if devices and workers not in (0, len(devices)):
-        raise UserError(
-            f"executor.workers is {workers} and executor.devices names {len(devices)}: one process runs on "
-            "each device, so leave executor.workers out."
-        )
+        raise UserError(f"executor.workers is {workers} and executor.devices names {len(devices)}: leave it out.")
     if os.name != "posix":
         raise UserError("Several processes need Linux or macOS: leave executor.workers and executor.devices out.")
     with closing(ProcessPool(places(workers or len(devices), devices))) as processes:
@@ -338,10 +335,7 @@ def scored_columns(
         elif name in metrics.files:
             of_name = file_columns(job, name, metrics.files[name])
         elif not (of_name := [column for column in published_columns(job) if name in (column.name, PUBLISHED)]):
-            raise UserError(
-                f"No scores of {name!r} were published with {job.name} ({job.split}): give a file of scores, or "
-                "another metric."
-            )
+            raise UserError(f"No scores of {name!r} were published with {job.name} ({job.split}).")
         for column in of_name:
             columns.append(with_unique_name(column, columns, name))
     return columns

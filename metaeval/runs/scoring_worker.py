@@ -95,17 +95,15 @@ def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
         other = ", ".join(
             f"{key} {number}, here {here[key]}" for key, number in recipe.versions.items() if here[key] != number
         )
-        raise UserError(
-            f"A worker has other package versions than the main process ({other}): install the main process's there."
-        )
+        raise UserError(f"A worker has other package versions than the main process ({other}): install these there.")
     config = RunConfig.model_validate(recipe.settings)
     metrics = [load_metric(name, config) for name in recipe.names]
     for name, metric, expected in zip(recipe.names, metrics, recipe.identities, strict=True):
         with plug_in(name):
             if sha256_json(metric.identity()) != expected:
                 raise UserError(
-                    f"A worker process has another version of {name!r} than the main process: its code, its options or "
-                    "its model's files were changed meanwhile, or differ on its machine. Run the same command again."
+                    f"A worker process has another version of {name!r} than the main process: its code or files "
+                    "were changed meanwhile. Run the same command again."
                 )
     return metrics
 

@@ -48,10 +48,7 @@ def official_command(name: str, config: RunConfig, say: Say) -> list[str]:
     with plug_in(name):
         recipe = RECIPES.get(metric.card.name)
         if recipe is None or not isinstance(metric, ModelMetric):
-            raise UserError(
-                f"{name!r} has no official package that can be installed here: --official compares "
-                f"{', '.join(RECIPES)}. Leave --official out to run the other checks."
-            )
+            raise UserError(f"{name!r} has no official package that can be installed (one of {', '.join(RECIPES)}).")
         if metric.options.dtype != "float32":
             raise UserError("The official package computes in float32: leave dtype out.")
         settings = {"folder": str(metric.model_folder.folder.resolve()), "device": "cpu", **recipe.settings(metric)}
@@ -125,10 +122,7 @@ class Environment:
             shutil.rmtree(self.folder, ignore_errors=True)
             building.rename(self.folder)
         except OSError as error:
-            raise UserError(
-                f"Cannot create {self.folder}: {error.strerror or error}. Free space there, or give another "
-                "cache folder with METAEVAL_CACHE."
-            ) from error
+            raise UserError(f"Cannot create {self.folder}: {error.strerror or error}: set METAEVAL_CACHE.") from error
         finally:
             shutil.rmtree(building, ignore_errors=True)
 

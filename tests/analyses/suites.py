@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.analyses.run import RUN
-from metaeval.analyses.suite_outputs import read_suite as suite_of_options
+from metaeval.analyses.run import read_suite as suite_of_options
 from metaeval.analyses.suites.suite_runs import Suite
 
 

@@ -46,7 +46,7 @@ def test_each_data_set_has_its_own_settings_over_the_suites(suite_file):
     suite = read_suite(file, {"results": "there"}, ["chunk.mode=words"])
 
     one, other = suite.runs
-    assert (suite.name, suite.results) == ("mine", Path("there"))
+    assert (suite.name, suite.runs[0].results) == ("mine", Path("there"))
     assert (one.dataset, one.unit, one.dataset_options) == ("mini", "chunk", {})
     assert (other.dataset, other.split, other.unit) == ("gensearch", "dev", "citation")
     assert other.dataset_options == {"unusable": "drop"}

@@ -139,10 +139,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
         raise UserError(f"{measure.label} cannot compare metrics on {frame.name}: {why}. Choose another --measure.")
     influence, pair = _pilot(panel, protocol_setup, frame, measure)
     if not influence.standard_error > 0:
-        raise UserError(
-            f"{first.name} and {second.name} do not differ in any group under {measure.label}, so that nothing can be "
-            "planned: choose another --measure or other metrics."
-        )
+        raise UserError(f"{first.name} and {second.name} do not differ in {measure.label} in any group: try another.")
     true_differences = [raw_difference(difference, measure) for difference in differences] or [abs(influence.value)]
     if not all(true_differences):
         raise UserError(f"{first.name} and {second.name} are equal in {measure.label} here: give --difference NUMBER.")
@@ -162,8 +159,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
             moved = paired(task, *pair, (middle + half, middle - half))
         except ValueError as error:
             raise UserError(
-                f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}. Try another "
-                "--difference."
+                f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}."
             ) from error
         effect = difference / (influence.standard_error * math.sqrt(frame.summary.groups))
         return simulated_power(task, moved, alpha, POWERS, SAMPLES, effect)
@@ -310,9 +306,7 @@ def labels_needed(half_width: float, share: float, items: int | None = None) -> 
     Raises `UserError` unless the half-width is between 0 and 0.5, the share between 0 and 1, and items 2 or more.
     """
     if not 0 < half_width < 0.5:
-        raise UserError(
-            f"--half-width is {half_width:g}; allowed: above 0 and below 0.5 (0.1: plus or minus 10 points)."
-        )
+        raise UserError(f"--half-width is {half_width:g}; allowed: above 0 and below 0.5 (0.1: 10 points).")
     if not 0 < share < 1:
         raise UserError(f"share is {share:g}; allowed: above 0 and below 1.")
     if items is not None and items < 2:

@@ -46,9 +46,7 @@ def check_division(by: str, config: RunConfig) -> None:
     passes: it may be a field, which `parts_of` checks when their file has been read.
     """
     if by == "position" and config.unit != "chunk":
-        raise UserError(
-            f"--by position divides chunks by their position in the document: set unit=chunk (unit is {config.unit!r})."
-        )
+        raise UserError(f"--by position divides chunks of documents: set unit=chunk (unit is {config.unit!r}).")
     if by not in DIVISIONS and kind_of_data(config) != "ratings":
         raise unknown("division", by, DIVISIONS)
 
@@ -77,10 +75,7 @@ def _values(by: str, panel: Panel, frame: Frame) -> PartNames:
     names = [name or _NOT_SAID for name in columns[by]]
     values = sorted(set(names))
     if len(values) > MOST_PARTS:
-        raise UserError(
-            f"The field {shown(by)} of {frame.name} has {count(len(values), 'value')}, and a table at most "
-            f"{MOST_PARTS} parts: choose another --by."
-        )
+        raise UserError(f"The field {shown(by)} has {count(len(values), 'value')}; allowed: at most {MOST_PARTS}.")
     return names, sorted(values, key=lambda name: (float(name) if _NUMBER.fullmatch(name) else math.inf, name))
 
 
@@ -107,9 +102,7 @@ def _lengths(panel: Panel, frame: Frame) -> PartNames:
     else:
         texts = [source.rows[number].statement for number in frame.numbers]
     if not all(texts):
-        raise UserError(
-            f"{frame.name} lacks the text of some rated rows, so that their lengths are unknown: leave --by length out."
-        )
+        raise UserError(f"{frame.name} lacks texts of rated rows, so that their lengths are unknown: leave it out.")
     words = distinct = np.array([len(text.split()) for text in texts], dtype=np.int64)
     if not isinstance(source, RatedSet):
         firsts = {source.rows[number].statement_id: place for place, number in enumerate(frame.numbers)}
@@ -128,10 +121,7 @@ def _places(panel: Panel, frame: Frame) -> PartNames:
     """
     source = panel.source
     if isinstance(source, RatedSet):
-        raise UserError(
-            f"--by position divides chunks by their position in the document, and {frame.name} rates whole texts: "
-            "choose another --by."
-        )
+        raise UserError(f"--by position divides chunks of documents, and {frame.name} rates whole texts.")
     chunks: dict[str, int] = {}
     for pair in source.pairs:
         chunks[pair.document_id] = max(chunks.get(pair.document_id, 0), pair.chunk + 1)
@@ -162,10 +152,7 @@ def by_part(panel: Panel, by: str) -> list[Table]:
     cut = by == "position" or (by == "system" and isinstance(panel.source, RatedSet))
     setups = [setup for setup in panel.readable[0] if not (cut and setup[0].uses_pool)]
     if not setups:
-        raise UserError(
-            f"No protocol of this run can be evaluated on parts by {by}: name with -p one that can, such as "
-            "correlation or classification."
-        )
+        raise UserError(f"No protocol of this run can be evaluated by {by}: give -p correlation or classification.")
     sheets = [_sheet(panel, setup, by) for setup in setups]
     telling = [sheet for sheet in sheets if any(record["value"] is not None for record in sheet.records)]
     return telling or sheets

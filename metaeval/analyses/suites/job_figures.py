@@ -90,10 +90,7 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
     if others:
         figures.update(_drawn(others, trust))
     if not figures:
-        raise UserError(
-            f"{', '.join(job.name for job in jobs)}: there is nothing to draw. Choose a job with results (see "
-            "'metaeval results list')."
-        )
+        raise UserError(f"{', '.join(job.name for job in jobs)}: there is nothing to draw: choose a job with results.")
     return figures
 
 

@@ -103,10 +103,7 @@ def _check(name: str, config: RunConfig, job: Job, store: ScoreStore) -> None:
             identity = job_identity(metrics[single], unique.values())
             state = readiness(single, metrics[single])
             if state.state is ReadinessState.KEY and len(store.find(identity, list(unique))) < len(unique):
-                raise UserError(
-                    f"Metric {single!r} needs the key of a service, and the environment variable {state.detail} "
-                    "is not set: set it to the key."
-                )
+                raise UserError(f"Metric {single!r} needs the key of a service: set the variable {state.detail}.")
 
 
 @dataclass(frozen=True)
@@ -116,15 +113,10 @@ class Suite:
     name: str
     runs: tuple[RunConfig, ...]
 
-    @property
-    def results(self) -> Path:
-        """The results folder of the suite's jobs."""
-        return self.runs[0].results
-
     def folder(self, results: Iterable[Result], command: Command) -> Path:
         """Return the folder of the job that a command makes of these results: RESULTS/SUITE-HASH."""
         signatures = [row.signature for result in results for row in result.rows]
-        return job_folder(self.results, [self.name], signatures, command, *self.runs)
+        return job_folder(self.runs[0].results, [self.name], signatures, command, *self.runs)
 
     @property
     def protocols(self) -> dict[str, Protocol]:
