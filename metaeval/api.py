@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Callable, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from metaeval.core import registry
 from metaeval.core.config import load_run
-from metaeval.core.declared import typed
 from metaeval.core.errors import UserError, count
-from metaeval.core.files import sha256_json
+from metaeval.core.files import inputs_protected, sha256_json
 from metaeval.core.registry import name_of
 from metaeval.core.tables import table_of
 from metaeval.corpus.model import Corpus
@@ -26,6 +29,8 @@ from metaeval.runs.score import published_columns, score_column, score_metrics, 
 from metaeval.scoring.contract import PairScore, Status
 from metaeval.scoring.score_files import ScoreFile, scores_of
 
+Params = ParamSpec("Params")
+Returned = TypeVar("Returned")
 _log = logging.getLogger("metaeval")
 
 _WHOLE = 5
@@ -34,7 +39,38 @@ _WHOLE = 5
 # Every function raises `metaeval.core.errors.UserError` (one sentence) for anything wrong in settings, data or scores.
 
 
-@typed
+def _typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
+    """Decorate a function: a call is one job, and a wrong type of an argument is a `UserError`."""
+
+    @wraps(function)
+    def checked(*args: Params.args, **kwargs: Params.kwargs) -> Returned:
+        kinds = get_type_hints(function)
+        for name, value in inspect.signature(function).bind(*args, **kwargs).arguments.items():
+            if not _fits(value, kinds[name]):
+                raise UserError(f"{name} is {reprlib.repr(value)}; allowed: {_in_words(kinds[name])}.")
+        with inputs_protected(from_python=True):
+            return function(*args, **kwargs)
+
+    return checked
+
+
+def _fits(value: object, kind: Any) -> bool:
+    if get_origin(kind) in (UnionType, Union):
+        return any(_fits(value, part) for part in get_args(kind))
+    if get_origin(kind) is Sequence:  # of texts; an array or a series is one too
+        texts = all(isinstance(item, str) for item in value) if isinstance(value, list | tuple) else True
+        return texts and isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    return kind is Any or isinstance(value, get_origin(kind) or kind)
+
+
+def _in_words(kind: Any) -> str:
+    if get_origin(kind) in (UnionType, Union):
+        return " or ".join(map(_in_words, get_args(kind)))
+    words = {str: "a text", Path: "a path", NoneType: "None", Sequence: "a list of texts"}
+    return words.get(get_origin(kind) or kind) or f"a {kind.__name__}"
+
+
+@_typed
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
     """Return the documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
     corpus, _, _ = run_data.load_corpus(load_run(None, {"dataset": dataset, **settings}))
@@ -52,7 +88,7 @@ class Answers(list[PairScore]):
         return super().__repr__() if len(self) <= _WHOLE else f"<{count(len(self), 'score')}; the first is {self[0]!r}>"
 
 
-@typed
+@_typed
 def score(
     metric: str | Callable[..., Any], sources: Sequence[str], statements: Sequence[str], **options: Any
 ) -> Answers:
@@ -70,7 +106,7 @@ def score(
     return Answers(scored.answers)
 
 
-@typed
+@_typed
 def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) -> Ratings:
     """Return the rated texts of a data set, with the scores published with them.
 
@@ -85,7 +121,7 @@ def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) ->
     return run_data.ratings_in(data, load_run(None, settings))
 
 
-@typed
+@_typed
 def evaluate_scores(
     scores: Mapping[str, Mapping[str, float | None]] | Any,
     corpus: Corpus | None = None,

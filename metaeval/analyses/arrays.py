@@ -15,8 +15,8 @@ import numpy as np
 from metaeval.api import results_of
 from metaeval.core.cells import Cells, cells_of, objects, plain_numbers
 from metaeval.core.config import load_run
-from metaeval.core.declared import typed
 from metaeval.core.errors import UserError, count, shown
+from metaeval.core.files import inputs_protected
 from metaeval.core.tables import headings_of, of_columns
 from metaeval.corpus.ratings import interleaved, numerals
 from metaeval.runs.data import prepare_ratings, ratings_in
@@ -30,7 +30,7 @@ _log = logging.getLogger("metaeval")
 _LONG = re.compile(r"\s*[-+]?[0-9]{16,400}\s*")
 
 
-@typed
+@inputs_protected(from_python=True)
 def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: Any) -> Results:
     """Evaluate metrics' scores against human labels; one result per protocol that can be computed.
 

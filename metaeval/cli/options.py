@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer import Argument, Option
-from typer.models import ArgumentInfo, OptionInfo
+from typer.models import OptionInfo
 
 from metaeval.core.config_files import variants
 from metaeval.core.declared import (
@@ -47,28 +46,6 @@ def _completion(
     return complete
 
 
-def parameter(name: str, field: FieldInfo, **other: Any) -> inspect.Parameter:
-    """Return the field `name` as the parameter of a command. other: a `default` that replaces the field's."""
-    flag, kinds = flag_of(field), list(kinds_of(field.annotation))
-    kind: Any = next((candidate for candidate in (Path, bool, float, int) if candidate in kinds), str)
-    default = other.get("default", inspect.Parameter.empty if field.is_required() else field.get_default())
-    default = None if default == () else default  # what is not typed takes its default in the model
-    if flag.multiple:
-        kind = list[kind]
-    if default is None:
-        kind = kind | None
-    arguments: dict[str, Any] = {
-        "help": (field.description or "").partition("\n\n")[0],
-        "metavar": flag.metavar or None,
-    }
-    registered, values = _REGISTERED.get(name), named_values(field.annotation)
-    if registered or values:
-        arguments["autocompletion"] = _completion(registered, values)
-    words = filter(None, [option_of(name, field), flag.alias and f"--{flag.alias}", flag.short])
-    info = Argument(**arguments) if flag.argument else Option(*words, hidden=flag.hidden, **arguments)
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info])
-
-
 def is_set_in_part(field: FieldInfo) -> bool:
     """Return whether --set is needed for a field: it has no option of its own, or has nested settings."""
     models = (isinstance(kind, type) and issubclass(kind, BaseModel) for kind in kinds_of(field.annotation))
@@ -86,18 +63,22 @@ def text_parameter(name: str, field: FieldInfo) -> inspect.Parameter:
 
     The default is only shown in the help: an option that is not typed is None, and the model's own default applies.
     """
-    flag = flag_of(field)
+    flag, usual = flag_of(field), field.get_default()
     needed = flag.required or field.is_required()
     several = flag.multiple or is_joined(field)
     kind: Any = bool if bool in kinds_of(field.annotation) else list[str] if several else str
-    default = inspect.Parameter.empty if needed else None
-    made_parameter = parameter(name, field, default=default)
-    info = next(part for part in made_parameter.annotation.__metadata__ if isinstance(part, OptionInfo | ArgumentInfo))
-    usual = field.get_default()
+    words = (field.description or "").partition("\n\n")[0]
     if isinstance(usual, str | int | float) and not isinstance(usual, bool) and usual != "":
-        info.help = f"{str(info.help).removesuffix('.')} (default: {usual})."
-    text: Any = kind if needed else kind | None
-    return made_parameter.replace(annotation=Annotated[text, info])
+        words = f"{words.removesuffix('.')} (default: {usual})."
+    arguments: dict[str, Any] = {"help": words, "metavar": flag.metavar or None}
+    registered, values = _REGISTERED.get(name), named_values(field.annotation)
+    if registered or values:
+        arguments["autocompletion"] = _completion(registered, values)
+    names = filter(None, [option_of(name, field), flag.alias and f"--{flag.alias}", flag.short])
+    info = Argument(**arguments) if flag.argument else Option(*names, hidden=flag.hidden, **arguments)
+    text: Any = Annotated[kind if needed else kind | None, info]
+    default = inspect.Parameter.empty if needed else None
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=text)
 
 
 def refuse_duplicates(command: str, parameters: Sequence[inspect.Parameter]) -> None:

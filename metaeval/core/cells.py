@@ -148,16 +148,18 @@ def _number_or_infinity(cell: Any) -> float:
 
 
 def distinct(cells: Cells) -> tuple[Cells, Indices]:
-    """Return the distinct cells, and the index of each cell in them, (n,); some may be equal."""
-    if cells.dtype != np.object_:
-        return np.unique(cells, return_inverse=True)
+    """Return the distinct cells in the order of the first of each, and the index of each cell in them, (n,).
+
+    Some may be equal.
+    """
     listed = cells.tolist()
-    # Other types can be equal and not the same (1 and True), or have no hash; most ids are distinct.
-    if not {*map(type, listed)} <= {str, type(None)} or len({*listed[:1000]}) > 900:
+    # Objects of other types can be equal and not the same (1 and True), or have no hash; most ids are distinct.
+    comparable = cells.dtype != np.object_ or {*map(type, listed)} <= {str, type(None)}
+    if not comparable or len({*listed[:1000]}) > 900:
         return cells, np.arange(len(cells))
     index: dict[Any, int] = {}
     codes = np.fromiter((index.setdefault(cell, len(index)) for cell in listed), np.intp, len(listed))
-    return objects(index), codes
+    return objects(index).astype(cells.dtype), codes
 
 
 def each(of: Callable[[Any], Any], cells: Cells) -> NDArray[Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from metaeval.core.config_files import Form, apply_override, file_entries, override_key, read_experiment, spelled
+from metaeval.core.config_files import Form, merged_settings, override_key
 from metaeval.core.declared import (
     Flag,
     MetricNames,
@@ -20,7 +20,7 @@ from metaeval.core.declared import (
     metric_names,
     validated,
 )
-from metaeval.core.errors import UserError, as_value_error
+from metaeval.core.errors import as_value_error
 from metaeval.core.headings import RATINGS, SCORES, read_columns
 from metaeval.core.registry import with_places
 from metaeval.corpus.chunks import Chunking
@@ -430,36 +430,7 @@ def load_settings(
     the name of a shipped experiment; settings of a run in it that the model lacks are left out. spell: returns how a
     name in `settings` was typed. Raises `UserError` with the field, its value and what is allowed.
     """
-    typed = {key: value for key, value in settings.items() if value is not None}
-    for override in overrides:
-        if override_key(override) == "trust_config":  # it says how the file is read
-            apply_override(typed, override)
-    values = read_experiment(path, typed) if path else {}
-    if "datasets" in values:
-        if not typed.get("suite"):
-            raise UserError(f"{path} holds several data sets: run each with 'metaeval run --suite -c {path}'.")
-        values["datasets"] = file_entries(path, values, typed, overrides)
-    values = {
-        key: value for key, value in values.items() if key in model.model_fields or key not in RunConfig.model_fields
-    }
-    return changed_settings(model, values, typed, overrides, str(path or "the arguments"), spell)
-
-
-def changed_settings(
-    model: type[Model],
-    values: Mapping[str, Any],
-    typed: Mapping[str, Any],
-    overrides: Sequence[str],
-    where: str,
-    spell: Form = str,
-) -> Model:
-    """Return a model of a file's values, overridden by `typed`, then by overrides. where: the file, for messages."""
-    changed = {**values, **typed}
-    if isinstance(named := changed.get("executor"), str):  # by its name alone
-        executor = values.get("executor", {})
-        # Another executor's devices or address are not for this one.
-        known = isinstance(executor, Mapping) and executor.get("name", ExecutorConfig().name) == named
-        changed["executor"] = {**(executor if known else {}), "name": named}
-    for override in overrides:
-        apply_override(changed, override)
-    return validated(model, changed, where, spelled(typed, overrides, spell))
+    values = merged_settings(path, settings, overrides, RunConfig.model_fields.keys() - model.model_fields.keys())
+    spelled = {name: spell(name) for name, value in settings.items() if value is not None}
+    spelled |= {key: f"--set {key}" for key in map(override_key, overrides)}
+    return validated(model, values, str(path or "the arguments"), spelled)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -189,47 +188,77 @@ def read_entries(listed: Any) -> list[dict[str, Any]]:
     return [{"dataset_options" if key == "options" else str(key): entry[key] for key in entry} for entry in entries]
 
 
-def file_entries(
-    path: Path | None, values: Mapping[str, Any], typed: Mapping[str, Any], overrides: Sequence[str]
+def merged_settings(
+    path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str], left_out: Set[str]
+) -> dict[str, Any]:
+    """Return the settings of a YAML file, overridden by `settings` that are not None, then by `key=value` overrides.
+
+    path: the file, or the name of a shipped experiment. left_out: settings of the file that the command has not.
+    Raises `UserError` for a file that lists data sets unless "suite" is set.
+    """
+    changes = list(map(_key_and_value, overrides))
+    typed = {key: value for key, value in settings.items() if value is not None}
+    typed |= {key: value for key, value in changes if key == "trust_config"}  # it says how the file is read
+    values = read_experiment(path, typed) if path else {}
+    if "datasets" in values:
+        if not typed.get("suite"):
+            raise UserError(f"{path} holds several data sets: run each with 'metaeval run --suite -c {path}'.")
+        values["datasets"] = _entries_of_file(path, values, typed, changes)
+    merged = {key: value for key, value in values.items() if key not in left_out} | typed
+    if isinstance(named := typed.get("executor"), str):  # by its name alone
+        executor = values.get("executor", {})
+        # Another executor's devices or address are not for this one.
+        known = isinstance(executor, Mapping) and executor.get("name", "local") == named
+        merged["executor"] = {**(executor if known else {}), "name": named}
+    for key, value in changes:
+        _change(merged, key, value)
+    return merged
+
+
+def _entries_of_file(
+    path: Path | None, values: Mapping[str, Any], typed: Mapping[str, Any], changes: Sequence[tuple[str, Any]]
 ) -> list[dict[str, Any]]:
     """Return the data sets that a file lists, each with those of its own settings that typed ones do not override."""
     if "dataset" in values:
         raise UserError(f"{path} sets both 'dataset' and 'datasets': keep one of the two.")
     try:
-        listed = deepcopy(read_entries(values["datasets"]))
+        listed = read_entries(values["datasets"])
     except UserError as error:
         raise UserError(f"{path}: {error}.") from error
     entries = [{key: entry[key] for key in entry if key == "dataset" or key not in typed} for entry in listed]
     for entry in entries:
         if not typed.get("trust_config"):
             check_file(path, entry)
-        for override in overrides:
-            if override_key(override).partition(".")[0] in entry:
-                apply_override(entry, override)
+        for key, value in changes:
+            if key.partition(".")[0] in entry:
+                _change(entry, key, value)
     return entries
 
 
 _RANGE = re.compile(r"\d*:\d*")  # of YAML this can be a mapping
 
 
-def apply_override(values: dict[str, Any], override: str) -> None:
-    """Set the value of `key=value` in nested settings, in place; dots in the key separate names of nested settings.
-
-    Raises `UserError` for other text, a value that is not YAML, and a key inside a single value.
-    """
+def _key_and_value(override: str) -> tuple[str, Any]:
+    """Return the dotted key of `key=value` and its value, which is YAML; raises `UserError` for other text."""
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise UserError("--set takes key=value, for example --set interval.seed=3; one has no key, or no =.")
-    *parents, last = (name := override_key(override)).split(".")  # a value may be a secret: no message repeats it
-    place = values
-    for parent in parents:
-        place = place.setdefault(parent, {})
-        if not isinstance(place, dict):
-            raise UserError(f"--set {name}: {parent!r} is a single value and has no {last!r} in it.")
     try:
-        place[last] = text.strip() if _RANGE.fullmatch(text.strip()) else parse_yaml(text)
-    except MalformedError as error:
-        raise UserError(f"--set {name}: not YAML ({error}); put text in quotes, 'like this'.") from None
+        return key.strip(), text.strip() if _RANGE.fullmatch(text.strip()) else parse_yaml(text)
+    except MalformedError as error:  # a value may be a secret: no message repeats it
+        raise UserError(f"--set {key.strip()}: not YAML ({error}); put text in quotes, 'like this'.") from None
+
+
+def _change(values: dict[str, Any], key: str, value: Any) -> None:
+    """Set a value by its dotted key; nested settings are copied on the way. `UserError` for a key in a single value."""
+    *parents, last = key.split(".")
+    for parent in parents:
+        inner = values.get(parent, {})
+        if not isinstance(inner, dict):
+            raise UserError(f"--set {key}: {parent!r} is a single value and has no {last!r} in it.")
+        values[parent] = dict(inner)
+        values = values[parent]
+    values[last] = value
 
 
 def override_key(override: str) -> str:
@@ -239,12 +268,6 @@ def override_key(override: str) -> str:
 
 Form = Callable[[str], str]
 """Returns how the setting of a name was given: as --half-width, or as its name in Python."""
-
-
-def spelled(names: Iterable[str], overrides: Sequence[str], spell: Form) -> dict[str, str]:
-    """Return how settings and overrides were given (--unit, --set interval.seed), by their dotted names."""
-    keys = map(override_key, overrides)
-    return {name: spell(name) for name in names} | {key: f"--set {key}" for key in keys}
 
 
 def refuse_repeated(settings: Mapping[str, Any], overrides: Sequence[str], spell: Form) -> None:

@@ -1,4 +1,4 @@
-"""Read the annotations of fields and functions (options, types, descriptions), and check calls and models by them."""
+"""Declarations of settings: strict models, the options of their fields, descriptions and types; and checks by them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import inspect
 import re
 import reprlib
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, wraps
+from functools import cache
 from itertools import pairwise
-from numbers import Integral, Real
-from os import PathLike
 from pathlib import Path
-from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -31,11 +28,8 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from metaeval.core.errors import UserError, as_value_error, did_you_mean, unknown
-from metaeval.core.files import inputs_protected
 from metaeval.core.registry import name_of
 
-Params = ParamSpec("Params")
-Returned = TypeVar("Returned")
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -124,88 +118,6 @@ def _texts_of(owner: type) -> Iterator[tuple[str, str]]:
     for field, below in pairwise(tree.body if isinstance(tree, ast.ClassDef) else ()):
         if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
             yield ast.unparse(field.target), " ".join(str(below.value.value).split())
-
-
-def typed(function: Callable[Params, Returned]) -> Callable[Params, Returned]:
-    """Decorate a function so that an argument of another type than its parameter declares raises `UserError`.
-
-    Types of the standard library and classes of its module's names are checked; `Any` and all others take anything. A
-    call is one job of `inputs_protected`.
-    """
-    parameters = inspect.signature(function)
-
-    @wraps(function)
-    def checked(*args: Params.args, **kwargs: Params.kwargs) -> Returned:
-        kinds = _kinds(function)
-        for name, argument in parameters.bind(*args, **kwargs).arguments.items():
-            several = parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
-            for value in argument if several and name in kinds else (argument,):
-                if name in kinds and not _fits(value, kinds[name]):
-                    raise UserError(f"{name} is {reprlib.repr(value)}; allowed: {_in_words(kinds[name])}.")
-        with inputs_protected(from_python=True):
-            return function(*args, **kwargs)
-
-    return checked
-
-
-@cache
-def _kinds(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the types of the parameters by name, without variable keyword arguments and unknown types."""
-    types: dict[str, Any] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-            with suppress(NameError):  # a type that is imported for type checkers alone
-                types |= get_type_hints(
-                    SimpleNamespace(__annotations__={name: parameter.annotation}), function.__globals__
-                )
-    return types
-
-
-_WORDS = {
-    int: "a whole number",
-    float: "a number",
-    bool: "True or False",
-    str: "a text",
-    Path: "a path",
-    NoneType: "None",
-}
-
-
-def _fits(value: object, kind: Any) -> bool:
-    """Return whether a value is of a type; items of a list of texts or numbers are checked too. Unknown types fit."""
-    origin, parts = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return True
-    if origin in (UnionType, Union):
-        return any(_fits(value, part) for part in parts)
-    if origin is Literal:
-        return value in parts
-    if origin is Sequence:
-        items = value if isinstance(value, list | tuple) and parts[0] in _WORDS else ()
-        return (
-            isinstance(value, Iterable)
-            and not isinstance(value, str | bytes | Mapping)
-            and all(_fits(item, parts[0]) for item in items)
-        )
-    if origin is Mapping:
-        return isinstance(value, Mapping)
-    if kind is bool:  # numpy has its own
-        return isinstance(value, int) or type(value).__name__ in ("bool", "bool_")
-    wider = {int: Integral, float: Real, Path: PathLike}.get(kind, kind)
-    return not isinstance(wider, type) or isinstance(value, wider)
-
-
-def _in_words(kind: Any) -> str:
-    origin, parts = get_origin(kind), get_args(kind)
-    if origin in (UnionType, Union):
-        return " or ".join(dict.fromkeys(map(_in_words, parts)))
-    if origin is Literal:
-        return ", ".join(map(repr, parts))
-    if origin is Sequence:
-        return f"a list, each {_WORDS[parts[0]]}" if parts[0] in _WORDS else "a list"
-    if origin is Mapping:
-        return "a mapping"
-    return _WORDS.get(kind) or f"a {getattr(kind, '__name__', 'value of another kind')}"
 
 
 def validated(

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import metaeval
 from metaeval.core import registry
 from metaeval.core.config import RunConfig, load_run
 from metaeval.core.config_files import (
@@ -273,3 +275,21 @@ def test_the_judges_of_the_base_paper_have_no_price_that_the_user_did_not_give()
     assert values["metric_options"].keys() == set(values["metrics"])
     for options in values["metric_options"].values():
         assert options.keys().isdisjoint({"price_in", "price_out"})
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: metaeval.load_corpus(3), "dataset is 3; allowed: a text"),
+        (lambda: metaeval.score("overlap", "one text", []), "sources is 'one text'; allowed: a list of texts"),
+        (lambda: metaeval.score("overlap", [1], ["a"]), r"sources is \[1\]"),
+        (lambda: metaeval.score("overlap", {"a": 1}, ["a"]), "sources is "),
+        (lambda: metaeval.score(3, ["a"], ["a"]), "metric is 3; allowed: a text or a "),
+        (lambda: metaeval.evaluate_scores({}, corpus="mini"), "corpus is 'mini'; allowed: a Corpus or None"),
+    ],
+)
+def test_a_function_names_an_argument_of_another_type(call, argument):
+    with pytest.raises(UserError, match=argument):
+        call()
+    answers = metaeval.score("overlap", np.array(["walk", "rain"]), ["walk", "snow"])
+    assert [answer.score for answer in answers] == [1, 0]
