@@ -33,24 +33,17 @@ def cells_of(values: Any) -> Cells:
     kind = getattr(values, "dtype", None)
     if isinstance(kind, np.dtype) and kind.str[1:] in ("f8", "f4", "i8", "i4") and not np.ma.isMaskedArray(values):
         return np.asarray(values, f"{kind.kind}8")
-    if str(getattr(values, "type", "")) in ("double", "float"):  # of Arrow
-        return np.asarray(values.to_numpy(), np.float64)
-    if ways := [way for way in ("tolist", "to_list", "to_pylist") if hasattr(values, way)]:
-        values = getattr(values, ways[0])()
-    cells: list[Any] = [
-        None
-        if is_blank(cell)
-        else list(cell)
-        if isinstance(cell, tuple)
-        else cell.tolist()
-        if hasattr(cell, "tolist")
-        else cell
-        for cell in values
-    ]
+    if way := next((way for way in ("tolist", "to_list", "to_pylist") if hasattr(values, way)), ""):
+        values = getattr(values, way)()
+    cells = [None if is_blank(cell) else _plain_cell(cell) for cell in values]
     kinds = set(map(type, cells))
     if float in kinds and kinds <= {float, type(None)}:
         return np.array(cells, np.float64)
     return np.array(cells, np.int64) if kinds == {int} and all(abs(cell) < 2**63 for cell in cells) else objects(cells)
+
+
+def _plain_cell(cell: Any) -> Any:
+    return list(cell) if isinstance(cell, tuple) else cell.tolist() if hasattr(cell, "tolist") else cell
 
 
 def objects(cells: Iterable[Any]) -> Cells:
@@ -127,24 +120,17 @@ def plain_numbers(cells: Cells) -> Numbers:
     """Return the finite number in each cell (or in its text), (n,): NaN if blank, infinity for other content."""
     if cells.dtype != np.object_:
         return np.where(np.isinf(cells), math.inf, cells).astype(np.float64, copy=False)
-    values = cells.tolist()
-    try:
-        text = "".join(values)
-        read = np.array([*map(float if text.isascii() and "_" not in text else number_in, values)], np.float64)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, TypeError) and not (filled := ~each(is_blank, cells).astype(bool)).all():
-            numbers = np.full(len(cells), math.nan)
-            numbers[filled] = plain_numbers(cells[filled])
-            return numbers
-        read = each(_number_or_infinity, cells).astype(np.float64)
-    return np.where(np.isfinite(read), read, math.inf)
+    return each(_plain_number, cells).astype(np.float64)
 
 
-def _number_or_infinity(cell: Any) -> float:
+def _plain_number(cell: Any) -> float:
+    if is_blank(cell):
+        return math.nan
     try:
-        return number_in(cell)
+        number = number_in(cell)
     except (TypeError, ValueError, OverflowError):
         return math.inf
+    return number if math.isfinite(number) else math.inf
 
 
 def distinct(cells: Cells) -> tuple[Cells, Indices]:
@@ -166,14 +152,6 @@ def each(of: Callable[[Any], Any], cells: Cells) -> NDArray[Any]:
     """Return what a function returns for each cell, (n,); it is called once for each distinct text."""
     names, codes = distinct(cells)
     return objects(map(of, names.tolist()))[codes]
-
-
-def texts_of(cells: Cells) -> Cells:
-    """Return the cells as texts (see `text_of`), (n,)."""
-    listed = cells.tolist()
-    if {*map(type, listed)} != {str} or "'" in (text := "".join(listed)):
-        return each(text_of, cells)
-    return cells.copy() if text.split(None, 1) == [text] else objects(map(str.strip, listed))
 
 
 def is_finite(cell: Any) -> bool:

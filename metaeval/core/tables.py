@@ -31,6 +31,7 @@ from metaeval.core.cells import (
     cell_list,
     cells_of,
     distinct,
+    each,
     is_blank,
     is_endless,
     is_missing,
@@ -40,7 +41,6 @@ from metaeval.core.cells import (
     plain_heading,
     plain_numbers,
     text_of,
-    texts_of,
     without_brackets,
 )
 from metaeval.core.errors import UserError, count, did_you_mean, shown
@@ -141,13 +141,14 @@ class UserTable:
     def column(self, heading: str) -> Cells:
         """Return the cells of a column; raises `UserError` for the first cell that cannot be read."""
         cells: Cells = self.frame[heading].to_numpy()
-        if wrong := next((cell for cell in cells if isinstance(cell, UserError)), None) if self.letters else None:
-            raise wrong
+        for cell in cells if self.letters else ():  # of a spreadsheet
+            if isinstance(cell, UserError):
+                raise cell
         return cells
 
     def texts(self, heading: str) -> Cells:
         """Return the cells of a column as texts (see `text_of`), (n,); raises `UserError` as `column` does."""
-        return texts_of(self.column(heading))
+        return each(text_of, self.column(heading))
 
     @cached_property
     def _read(self) -> dict[str, tuple[Numbers, Cells, Indices]]:
@@ -436,18 +437,13 @@ def _from_lines(
             raise UserError(f"{where} holds a title, not headings ({title}): delete the rows above the headings.")
         numbers.append(np.array(some))
         for place, (_, *column) in enumerate(zip_longest(headings, *rows)):
-            try:
-                filled = all(map(str.strip, column))
-            except TypeError:  # of a number, or a blank
-                filled = False
-            if not filled:
-                column = [None if isinstance(cell, str) and not cell.strip() else cell for cell in column]
-            cells = objects(column)
+            cells = objects(None if isinstance(cell, str) and not cell.strip() else cell for cell in column)
             if place in parts:
                 parts[place].append(cells)
-            elif (row := next((row for row, cell in enumerate(cells) if cell is not None), None)) is not None:
-                at = f"{path} cell {letter(place + 1)}{some[row]}" if letter else f"{path} {unit} {some[row]}"
-                raise _without_heading(at, cells[row])
+            elif (filled := np.flatnonzero(cells != None)).size:  # noqa: E711 - of each cell
+                number = some[filled[0]]
+                at = f"{path} cell {letter(place + 1)}{number}" if letter else f"{path} {unit} {number}"
+                raise _without_heading(at, cells[filled[0]])
     letters = {headings[place]: letter(place + 1) for place in named} if letter else {}
     columns = [np.concatenate(parts.pop(place)) for place in named]
     return of_columns(str(path), [headings[place] for place in named], columns, np.concatenate(numbers), unit, letters)
