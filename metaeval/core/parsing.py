@@ -60,12 +60,7 @@ def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True,
     try:
         if text.startswith("\ufeff"):
             raise MalformedError("Unexpected UTF-8 BOM (decode using utf-8-sig)", 1)
-        # Each name is followed by a colon: where there are as many names as colons, none appears twice. The names of
-        # objects in lists are not counted.
-        short = len(text) < _LINE and "[{" not in text
-        value = _decoder(constants, long_integers, twice=not short).decode(text)
-        if short and _names(value) != text.count(":"):
-            value = _decoder(constants, long_integers).decode(text)
+        value = _decoder(constants, long_integers).decode(text)
     except json.JSONDecodeError as error:
         raise MalformedError(error.msg, error.lineno) from error
     except RecursionError:
@@ -81,20 +76,10 @@ def parse_json(text: str, lone_surrogates: bool = False, constants: bool = True,
     return value
 
 
-_LINE = 10_000
-
-
-def _names(value: Any) -> int:
-    """Return the number of names in an object and in the objects that are its fields; 0 for any other value."""
-    if not isinstance(value, dict):
-        return 0
-    return len(value) + sum(len(child) for child in value.values() if isinstance(child, dict))
-
-
 @cache
-def _decoder(constants: bool, long_integers: bool, twice: bool = True) -> json.JSONDecoder:
+def _decoder(constants: bool, long_integers: bool) -> json.JSONDecoder:
     return json.JSONDecoder(
-        object_pairs_hook=_unique if twice else None,
+        object_pairs_hook=_unique,
         parse_int=_any_integer if long_integers else _integer,
         parse_constant=float if constants else _no_constant,
     )
