@@ -3,8 +3,6 @@
 import functools
 import math
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,14 +10,14 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.cli.app import main  # noqa: E402
+from metaeval.core.config import RunConfig  # noqa: E402
 from metaeval.core.errors import UserError  # noqa: E402
+from metaeval.runs.loaded_metrics import load_metrics  # noqa: E402
 from metaeval.scoring import contract  # noqa: E402
 from metaeval.scoring.backends import text_encoder as encoders  # noqa: E402
 from metaeval.scoring.backends.text_encoder import JobTexts, TextEncoder  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_jointly, score_pairs  # noqa: E402
-from metaeval.scoring.score_store import ScoreStore  # noqa: E402
 from metrics_zoo.bertscore import BERTScore  # noqa: E402
 
 SENTENCES = [
@@ -174,14 +172,6 @@ def test_each_side_is_cut_at_512_whatever_the_tokenizer_says(tiny):
     assert answer.score == pytest.approx(Reference(folder, 2).sides(long, statement)["precision"], abs=1e-5)
 
 
-def test_text_is_stripped_and_nothing_else(tiny):
-    folder = tiny.folder("deberta", num_hidden_layers=3)
-    pair, padded = (SOURCES[4], SENTENCES[0]), (f"\n {SOURCES[4]}\t ", f"  {SENTENCES[0]}\n")
-    assert numbers(made(folder), [pair, padded])[0] == numbers(made(folder), [pair, padded])[1]
-    broken = (SOURCES[4], SENTENCES[0].replace(" ", "\n", 3))
-    assert numbers(made(folder), [broken]) != numbers(made(folder), [pair])
-
-
 def official(folder, layer=2, **options):
     pytest.importorskip("bert_score", reason="needs the extra 'bertscore'")
     return made(folder, layer, engine="official", device="cpu", **options)
@@ -255,25 +245,11 @@ def test_the_engine_is_part_of_the_key_and_the_default_keeps_the_key_it_had(tiny
     assert (theirs.provenance()["engine"], "engine" in own.provenance()) == ("bert-score 0.3.13", False)
 
 
-def test_neither_engine_reads_the_other_ones_scores_from_the_store(tiny, tmp_path):
-    folder = tiny.folder("bert", num_hidden_layers=3)
-    store = ScoreStore(tmp_path / "scores.sqlite")
-    found = [score_pairs(metric, PAIRS[:6], store).computed for metric in (made(folder), official(folder)) * 2]
-    assert found == [6, 6, 0, 0]
-
-
-def test_a_missing_package_is_told_with_its_command_before_anything_is_read(tiny, monkeypatch, capsys):
-    monkeypatch.setattr(contract, "version_of", lambda name: "none")
+def test_the_package_of_the_chosen_engine_is_asked_for(tiny, monkeypatch):
     monkeypatch.setattr(contract, "find_spec", lambda name: None if name == "bert_score" else name)
-    given = ["-s", f"metric_options.bertscore.model={tiny.folder('bert', num_hidden_layers=3)}"]
-    given += ["-s", "metric_options.bertscore.engine=official"]
-    monkeypatch.setattr(sys, "argv", ["metaeval", "run", "-m", "bertscore", *given])
-    with pytest.raises(SystemExit) as end:
-        main()
-    said = capsys.readouterr().err
-    assert end.value.code == 2
-    assert "bert_score" in said
-    assert "pip install -e '.[models,bertscore]'" in " ".join(said.split())
+    options = {"model": tiny.folder("bert", num_hidden_layers=3), "engine": "official"}
+    with pytest.raises(UserError, match=r"bert_score.*\[models,bertscore\]"):
+        load_metrics(["bertscore"], RunConfig(metric_options={"bertscore": options}))
 
 
 def test_a_rescaled_score_is_linear_in_the_score_and_an_empty_text_is_below_it(tiny):
@@ -379,39 +355,3 @@ def test_what_is_held_of_a_job_is_bounded():
     found = texts.read([f"{0:0>100}", f"{19_999:0>100}", "x" * 30])
     assert texts.held == 97 * 100 * 1024 * 4
     assert [len(item.states) for item in found.values()] == [100, 100, 30]
-
-
-SIZE = """
-import resource, sys
-sys.path.insert(0, {here!r})
-from test_bertscore import FakeModel, FakeTokenizer
-from metaeval.scoring.backends.text_encoder import TextEncoder
-from metaeval.scoring.engine import score_pairs
-from metrics_zoo.bertscore import BERTScore  # noqa: E402
-from metrics_zoo.bertscore import Backbone
-import torch
-
-class Fake(BERTScore):
-    def identity(self):
-        return {{"name": "fake"}}
-
-metric = Fake(BERTScore.Options(device="cpu"))
-metric.__dict__["backbone"] = Backbone(TextEncoder(FakeModel(), FakeTokenizer(), 512, 2048, "cpu"), "", [0], 5)
-pairs = [(f"{{n // 24:0>170}}", f"{{(n * 7919) % {statements}:0>26}}") for n in range({pairs})]
-torch.set_num_threads(1)
-metric.prepare([], [])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-found = score_pairs(metric, pairs)
-assert found.unique == len(set(pairs))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, metric.texts.held // 1024)
-"""
-
-
-@pytest.mark.slow
-def test_300_000_pairs_take_less_than_2_gb_beyond_the_model():
-    """Peak resident memory of a job of the main study's size, in a process of its own, with a model that only fills."""
-    script = SIZE.format(here=str(Path(__file__).parent), pairs=300_000, statements=12_681)
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    peak, held = (int(number) for number in out.split())
-    assert held * 1024 <= encoders.KEPT_BYTES
-    assert peak * 1024 < 2e9

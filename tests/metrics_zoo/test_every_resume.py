@@ -56,14 +56,6 @@ def test_an_interrupted_job_goes_on_where_it_was(names, options, texts, tmp_path
         assert sum(answer.score is not None for answer in whole[name].answers) >= len(texts) - 2
 
 
-def test_a_group_is_one_pass(options, texts):
-    """Metrics that share a model pass are told of together."""
-    told = set()
-    for names in JOBS:
-        list(score_metrics(texts[:3], names, chosen(names, options), None, lambda label, *_: told.add(label)))
-    assert told == {" + ".join(names) for names in JOBS}
-
-
 @pytest.mark.parametrize("name", ["alignscore", "autoais", "bartscore"])
 def test_batches_in_halves_move_the_last_digits_at_most(name, options, texts, monkeypatch):
     """On a device that holds one item at a time; a metric of each module that passes batches."""

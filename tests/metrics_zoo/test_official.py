@@ -4,7 +4,6 @@ import json
 import re
 import sys
 
-import numpy as np
 import pytest
 
 from metaeval.cli.app import main
@@ -12,6 +11,7 @@ from metaeval.core.errors import UserError
 from metaeval.runs.metrics import load_metric
 from metaeval.runs.verify_metric import RECIPES, official_command, official_scores
 from tests.cli.samples import with_options
+from tests.metrics_zoo.test_summac_conv import synthetic_layers
 
 
 @pytest.fixture(scope="session")
@@ -49,16 +49,9 @@ def deberta(golden):
 
 @pytest.fixture
 def conv(tmp_path):
-    """The synthetic layers of the golden file, by its recipe."""
-    torch = pytest.importorskip("torch")
-    random = np.random.RandomState(7)
-    shapes = {"mlp.weight": (0.5, (1, 23)), "mlp.bias": (0.5, (1,))}
-    shapes |= {"layer_final.weight": (0.7, (2, 3)), "layer_final.bias": (0.3, (2,))}
-    layers = {name: scale * random.standard_normal(shape) for name, (scale, shape) in shapes.items()}
-    torch.save(
-        {name: torch.tensor(layer, dtype=torch.float32) for name, layer in layers.items()}, tmp_path / "conv.bin"
-    )
-    return f"conv_weights={tmp_path / 'conv.bin'}"
+    """The synthetic layers of the golden file."""
+    pytest.importorskip("torch")
+    return f"conv_weights={synthetic_layers(tmp_path / 'conv.bin')}"
 
 
 @pytest.mark.slow
