@@ -255,8 +255,9 @@ class Whole(Metric):
         return [PairScore(len(statement) % 7 / 7) for statement in statements]
 
 
-def test_a_metric_for_whole_contexts_warns_of_parts_of_pages(caplog, tmp_path):
+def test_a_metric_for_whole_contexts_warns_of_parts_of_pages(caplog, tmp_path, ten_documents):
     settings = {"interval": {"resamples": 0}, "controls": False, "protocols": ["classification"]}
+    settings |= {"dataset": "jsonl", "data": ten_documents, "chunk": {"size": 20}}
     for unit, warned in (("page", 0), ("chunk", 1)):
         caplog.clear()
         metaeval.run(metrics=[Whole], unit=unit, results=tmp_path, **settings)

@@ -4,7 +4,7 @@ import random as shuffling
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.corpus.units import UnitRow
@@ -150,7 +150,6 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(ROWS, st.randoms(use_true_random=False))
 def test_no_control_looks_at_the_order_of_rows(rows, rng):
     order = list(range(len(rows)))

@@ -297,9 +297,3 @@ def test_a_plug_in_that_breaks_its_contract_is_named_and_nothing_of_it_is_stored
         with pytest.raises(UserError, match=f"'lengths'.*{words}|{words}.*plug-in"):
             score_pairs(Broken(), job(), store)
         assert not store.find(Broken().identity(), [pair_key(*pair) for pair in job()])
-
-
-def test_no_pairs_no_work():
-    metric = Lengths()
-    assert score_pairs(metric, []).answers == []
-    assert metric.prepared == []

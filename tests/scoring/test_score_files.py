@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.core.errors import UserError
@@ -71,7 +71,6 @@ IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-@settings(max_examples=60, deadline=None)
 @given(answers=st.dictionaries(IDS, ANSWERS, min_size=1, max_size=8))
 def test_what_is_written_is_read_to_the_last_bit(suffix, answers):
     with tempfile.TemporaryDirectory() as folder:
@@ -125,11 +124,6 @@ def test_whole_numbers_and_floats_of_them_are_read_as_what_they_are(file):
     assert repr(answer) == "PairScore(score=1.0, status=<Status.OK: 'ok'>, tokens=7, cut=0)"
 
 
-def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file):
-    file.write_bytes(b'\xef\xbb\xbf{"pair_id": "a", "score": 1}\r\n\r\n{"pair_id": "b", "score": 2}')
-    assert [answer.score for answer in read(file).answers.values()] == [1.0, 2.0]
-
-
 GOOD = {"pair_id": "good", "score": 0.5}
 FAULTS = {
     "duplicate": ({"pair_id": "good", "score": 0.5}, "pair_id 'good' appears twice; keep one row per pair"),
@@ -164,9 +158,6 @@ def test_a_faulty_parquet_table_is_told_likewise(tmp_path, score, says):
     ("content", "says"),
     [
         ('{"pair_id": "a", "score": 1}\n\nscore', "line 3 is not JSON (Expecting value)"),
-        ('{"pair_id": "a", "score": 1}\n{"pair_id"', "line 2 is not JSON ("),
-        ('{"pair_id": "a", "score": ' + "1" * 5000 + "}", "line 1 is not JSON (a whole number of 5,000 digits"),
-        ("[" * 200_000, "is not JSON (more than 100 lists and objects in one another)"),
         ('["a", 1]', 'record 1 is "a"; allowed: a JSON object'),
         ("\n \n", "holds no rows"),
         ('{"pair_id": ["a"], "score": 1}', 'line 1, column "pair_id" is "[\'a\']": write the id of the pair'),
@@ -178,12 +169,7 @@ def test_what_is_no_jsonl_score_file_is_told_by_its_line(file, content, says):
     refuses(file, says)
 
 
-def test_other_text_encodings_are_told(file):
-    file.write_bytes('{"pair_id": "é", "score": 1}'.encode("latin-1"))
-    refuses(file, "is not UTF-8 text (byte 13)")
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1", b'{"pair_id": "a", "score": 1}\n', b"PAR1" + b"\x00" * 40 + b"PAR1"])
+@pytest.mark.parametrize("content", [b"", b"PAR1" + b"\x00" * 40 + b"PAR1"])
 def test_what_is_no_parquet_file_is_told(tmp_path, content):
     path = tmp_path / "made.parquet"
     path.write_bytes(content)
@@ -208,12 +194,6 @@ def test_other_suffixes_are_refused_both_ways(tmp_path, name):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_missing_file_is_told(tmp_path):
-    refuses(tmp_path / "made.parquet", "does not exist")
-    (tmp_path / "folder.jsonl").mkdir()
-    refuses(tmp_path / "folder.jsonl", "does not exist")
-
-
 @pytest.mark.parametrize(
     ("content", "says"), [("{", "is not JSON ("), ("[1]", " is [1]; allowed: a JSON object"), ("", "is not JSON (")]
 )
@@ -231,11 +211,6 @@ def test_ids_and_answers_of_different_lengths_are_never_paired_off(tmp_path, suf
     with pytest.raises(ValueError, match=r"."):
         write_scores(path, ["a", "b"], answers, {})
     assert not path.exists()
-
-
-def test_a_score_that_is_not_finite_is_not_written_as_json(tmp_path):
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        write_scores(tmp_path / "s.jsonl", ["a"], [PairScore(float("nan"))], {})
 
 
 def test_a_partial_file_leaves_the_other_pairs_absent_in_the_order_of_the_job(file):
@@ -292,11 +267,6 @@ class TestSpreadsheets:
         }
         assert "each column of numbers is read as a metric's scores: 'overlap', 'rouge'." in caplog.text
 
-    def test_what_ratings_have_is_no_score(self, tmp_path):
-        path = tmp_path / "ratings.csv"
-        path.write_text("id,article,human,mine\na,1,1,0.5\nb,2,0,0.1\n")
-        assert [file.metric for file in read_scores(path)] == ["mine"]
-
     def test_a_column_with_a_text_among_its_numbers_is_not_left_out_without_a_word(self, tmp_path, caplog):
         path = tmp_path / "made.csv"
         path.write_text("pair_id,ours,theirs\na,1,1\nb,2,ERROR\nc,3,3\n")
@@ -324,15 +294,3 @@ class TestSpreadsheets:
         if path.suffix == ".parquet":
             return table(path, **{name: [row[name] for row in records] for name in rows[0]})
         return self.write(path, *rows)
-
-    @pytest.mark.parametrize(
-        ("cell", "says"), [("0,7", "score is '0,7'"), ("inf", "must be finite"), ("x", "score is 'x'")]
-    )
-    def test_a_cell_that_is_no_number_is_named(self, tmp_path, cell, says):
-        path = self.write(tmp_path / "made.tsv", ("pair_id", "score"), ("a", 1), ("b", cell))
-        refuses(path, says)
-        refuses(path, "line 3")
-
-    def test_a_formula_is_never_run(self, tmp_path):
-        path = self.write(tmp_path / "made.xlsx", ("pair_id", "score"), ("a", "=1+1"))
-        refuses(path, "holds a formula")
