@@ -68,9 +68,7 @@ def _cited(row: DataRow) -> list[tuple[int, int]]:
     """Return the paragraph's citations as (offset, number of the document from 1), in the order of the file."""
     paragraph, documents = row.text("paragraph"), len(row.rows("documents"))
     if mark := next((mark for mark in find_marks(paragraph) if mark.number is not None), None):
-        held = (
-            f"{row.where}: the paragraph has {shown(paragraph[mark.start : mark.end])} at offset {mark.start}"
-        )
+        held = f"{row.where}: the paragraph has {shown(paragraph[mark.start : mark.end])} at offset {mark.start}"
         raise UserError(f"{held}: put its citations into 'citations', or use the format jsonl.")
     citations = []
     for citation in row.rows("citations"):
