@@ -26,13 +26,8 @@ published = pytest.mark.skipif(not DATA.is_dir(), reason="the published files ar
 
 ALCE = {"question": "Who?", "output": "A Dane [1].", "docs": [{"title": "T", "text": "x"}], "answer": "A Dane."}
 OWN = {"id": "a", "text": "A Dane [1].", "passages": [{"text": "x", "title": "T"}], "group": "q", "system": "s"}
-SCHOLAR = {
-    "id": "e1",
-    "input": "Who?",
-    "output": "A Dane [0].",
-    "annotator": "ann",
-    "ctxs": [{"title": "T", "text": "x"}],
-}
+SCHOLAR = {"id": "e1", "input": "Who?", "output": "A Dane [0].", "annotator": "ann"}
+SCHOLAR["ctxs"] = [{"title": "T", "text": "x"}]
 CRAG = {"response": "r1", "topic": "t1", "style": "essay", "text": "A Dane [0]."}
 TOPIC = {"topic": "t1", "query": "Who?", "references_ids": ["d1", "d2"], "references_texts": ["x", "y"]}
 
@@ -153,12 +148,7 @@ FAULTS = [
     ("a.jsonl", [], "auto", "holds no answers"),
     ("a.json", [{"data": 3}], "auto", "field 'data' is 3"),
     ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4"),
-    (
-        "a.jsonl",
-        [{"answer": "x"}],
-        "auto",
-        "line 1: looks like ragas and lacks the field retrieved_contexts[]; or looks",
-    ),
+    ("a.jsonl", [{"answer": "x"}], "auto", "line 1: looks like ragas and lacks the field retrieved_contexts[]; or"),
     ("a.csv", [OWN], "jsonl", "is a table, and the format jsonl"),
     ("a.json", [[{"output": "x", "question": "Q"}]], "auto", "lacks the field ctxs; or looks like alce and lacks"),
     ("a.jsonl", [OWN], "alse", "Did you mean 'alce'?"),
