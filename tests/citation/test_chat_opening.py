@@ -281,11 +281,12 @@ CASES = {
     "forty characters": ([reply("x" * 40)], f"begins '{'x' * 40}'; ask"),
     "more than forty": ([reply("x" * 41)], f"begins '{'x' * 40}...'; ask"),
     "cut": ([reply("It is", "length")], "1 cut at the token limit; the first reply begins 'It is'; set max_tokens"),
-    "cut in thought": ([reply("", "length")], "1 cut at the token limit; set max_tokens higher (-s chat."),
+    "cut in thought": (
+        [reply("", "length")],
+        "1 cut at the token limit; set max_tokens higher (-s chat.max_tokens=128)",
+    ),
     "refused": ([reply("", refusal="No."), reply("", "content_filter")], "2 refused by the model or a filter; ask"),
-    "nothing": ([reply(" ")], "1 without a text; ask"),
-    "no reply": ([FAILED, TOO_LONG, FAILED], "2 failed, 1 refused as too long; ask another model (--model NAME)"),
-    "the first that came": ([FAILED, reply("Yes.")], "1 failed, 1 malformed; the first reply beg"),
+    "no reply": ([FAILED, TOO_LONG, FAILED, reply(" ")], "2 failed, 1 refused as too long, 1 without a text; ask"),
 }
 
 

@@ -1,5 +1,7 @@
 """Verdicts: which are asked and how often, what they say about a mark, and the table of citations that holds them."""
 
+from dataclasses import replace
+
 import pytest
 
 from metaeval.citation.citation_table import (
@@ -76,15 +78,14 @@ def test_a_mark_is_needless_only_if_the_others_do_without_it(alone, rest, expect
     assert needed(alone, rest) is expected
 
 
+OF_A = CitationLine(answer="a", sentence=1, claim_number=1, citation=2, start=4, end=7, recall=1, precision=1)
 LINES = [
-    CitationLine(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=2, start=4, end=7,
-                 joint=True, score=0.5, recall=1, precision=1),
-    CitationLine(answer="a", group="q", sentence=1, claim_number=1, claim="Rain, “x”\n", citation=9, start=7, end=10,
-                 joint=True, recall=1, precision=0, state="fails", problem="out of range"),
+    OF_A,
+    replace(OF_A, citation=9, start=7, end=10, precision=0, state="fails", problem="out of range"),
     CitationLine(answer="a", group="q", sentence=2, claim_number=2, claim="\ud800", recall=0, state="uncited"),
     CitationLine(answer="b", sentence=1, claim_number=1, citation=1, start=0, end=3, state="unjudged", reason="failed"),
     CitationLine(answer="b", start=9, end=11, state="not read", problem="unparsable"),
-]  # fmt: skip
+]
 
 
 def test_a_claim_is_counted_once_however_many_marks_it_has():
@@ -96,10 +97,10 @@ def test_a_claim_is_counted_once_however_many_marks_it_has():
 
 
 def test_a_sentence_counts_what_holds_and_what_was_not_judged():
-    keys = ("answer", "sentence", "claims", "claims_supported", "claims_unjudged")
-    keys += ("citations", "citations_precise", "citations_unjudged")
-    assert [tuple(row[key] for key in keys) for row in sentence_rows(LINES)] == [
-        ("a", 1, 1, 1, 0, 2, 1, 0),
-        ("a", 2, 1, 0, 0, 0, 0, 0),
-        ("b", 1, 1, 0, 1, 1, 0, 1),
+    keys = ["answer", "sentence", "claims", "claims_supported", "claims_unjudged"]
+    keys += ["citations", "citations_precise", "citations_unjudged"]
+    assert [[row[key] for key in keys] for row in sentence_rows(LINES)] == [
+        ["a", 1, 1, 1, 0, 2, 1, 0],
+        ["a", 2, 1, 0, 0, 0, 0, 0],
+        ["b", 1, 1, 0, 1, 1, 0, 1],
     ]

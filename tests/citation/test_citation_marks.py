@@ -31,14 +31,9 @@ def test_every_bracket_with_a_digit_is_read_or_reported(text, numbers):
     assert [mark.number for mark in find_marks(text)] == numbers
 
 
-@pytest.mark.parametrize(
-    ("styles", "numbers"),
-    [
-        ("plain", [1, None, None, None, None]),
-        ("unclosed", [1, 1, 2]),  # "[^4]" does not open on a digit
-    ],
-)
+@pytest.mark.parametrize(("styles", "numbers"), [("plain", [1, *[None] * 4]), ("unclosed", [1, 1, 2])])
 def test_what_the_styles_do_not_read_is_an_unparsable_mark(styles, numbers):
+    # "[^4]" does not open on a digit.
     assert [mark.number for mark in find_marks("A [1] B [1, 2] C [2-3] D [^4] E 【5】", styles)] == numbers
 
 
@@ -85,11 +80,8 @@ def test_adjacent_marks_are_one_group_also_across_white_space():
     assert [[mark.number for mark in group.marks] for group in groups] == [[1, 2, 3, 4], [5], [6, 7], [8]]
     assert text[groups[0].start : groups[0].end] == "[1][2] [3]\n[4]"
     assert groups[2] == marks_and_sentences.MarkGroup(24, 30, (Mark(24, 30, 6), Mark(24, 30, 7)))
-
-
-def test_an_unparsable_mark_stands_in_no_group():
-    groups = cited_spans("A [1][x2][3].")
-    assert [[mark.number for mark in group.marks] for group in groups] == [[1], [3]]
+    # An unparsable mark stands in no group.
+    assert [[mark.number for mark in group.marks] for group in cited_spans("A [1][x2][3].")] == [[1], [3]]
 
 
 def test_unread_marks_are_counted_one_by_one():
@@ -139,20 +131,19 @@ def test_the_splitter_that_ran_is_named(punkt_data):
 
 
 @pytest.mark.parametrize(
-    ("text", "lines", "read"),
+    ("text", "first", "every"),
     [
-        ("\n A [1].\nB [2].", "first", "A [1]."),
-        ("\n A [1].\nB [2]. ", "all", "A [1].\nB [2]."),
-        ("A<|im_end|> b.", "first", "A b."),
-        ("A<|im_end|> b.<|im_end|>", "all", "A b."),
-        (" \n ", "first", ""),
-        ("", "all", ""),
+        ("\n A [1].\nB [2]. ", "A [1].", "A [1].\nB [2]."),
+        ("A<|im_end|> b.<|im_end|>", "A b.", "A b."),
+        (" \n ", "", ""),
+        ("", "", ""),
     ],
 )
-def test_preparation_is_as_named_and_keeps_offsets(text, lines, read):
-    reading = prepare(Answer("a", text, ()), lines)
-    assert reading.text == read
-    assert "".join(text[offset] for offset in reading.at) == read
+def test_preparation_is_as_named_and_keeps_offsets(text, first, every):
+    for lines, read in (("first", first), ("all", every)):
+        reading = prepare(Answer("a", text, ()), lines)
+        assert reading.text == read
+        assert "".join(text[offset] for offset in reading.at) == read
 
 
 def test_marks_behind_the_full_stop_stay_or_move_as_asked():

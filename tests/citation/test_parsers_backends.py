@@ -16,9 +16,8 @@ spacy = pytest.importorskip("spacy", reason="needs the extra 'citation'")
 
 TEXT = "Cups can be made of glass or plastic"
 # The parse of en_core_web_sm 2.2.5 for this sentence, as tests/golden/aliice_parser.json has it (paper_fig1_A2).
-CUPS = Parse(
-    tuple(TEXT.split()), ("nsubjpass", "aux", "auxpass", "ROOT", "prep", "pobj", "cc", "conj"), (3, 3, 3, 3, 3, 4, 5, 5)
-)
+LABELS = ("nsubjpass", "aux", "auxpass", "ROOT", "prep", "pobj", "cc", "conj")
+CUPS = Parse(tuple(TEXT.split()), LABELS, (3, 3, 3, 3, 3, 4, 5, 5))
 
 
 def test_the_small_parser_parses_in_order_and_says_what_it_is():
@@ -26,50 +25,36 @@ def test_the_small_parser_parses_in_order_and_says_what_it_is():
     assert parser.name == f"small (en_support_parser 0.1.0, spaCy {spacy.__version__})"
     assert parser.parse([TEXT, "", "Rain fell."])[::2] == [CUPS, parser.parse(["Rain fell."])[0]]
     assert parser.parse(["", TEXT]) == [Parse((), (), ()), CUPS]
+    texts = ["Rain fell. The river rose. It flooded the town.", "He came. She left."]
+    assert [len(parse.roots) for parse in parser.parse(texts)] == [1, 1]
+    of_disk = find_parser(f"spacy:{SMALL}")
+    assert of_disk.parse([TEXT]) == [CUPS]
+    assert "en_support_parser 0.1.0" in of_disk.name
 
 
 def test_the_shipped_pipeline_is_whole():
-    names = {
-        str(path.relative_to(dependency_parsers.SMALL))
-        for path in dependency_parsers.SMALL.rglob("*")
-        if path.is_file()
+    names = {str(path.relative_to(SMALL)) for path in SMALL.rglob("*") if path.is_file()}
+    assert names - {"config.cfg", "meta.json", "tokenizer"} == {
+        *(f"parser/{part}" for part in ("cfg", "model", "moves")),
+        *(f"tok2vec/{part}" for part in ("cfg", "model")),
     }
-    assert names == {
-        "config.cfg", "meta.json", "parser/cfg", "parser/model", "parser/moves", "tok2vec/cfg", "tok2vec/model",
-        "tokenizer",
-    }  # fmt: skip
-    meta = json.loads((dependency_parsers.SMALL / "meta.json").read_text(encoding="utf-8"))
+    meta = json.loads((SMALL / "meta.json").read_text(encoding="utf-8"))
     assert (meta["name"], meta["license"]) == ("support_parser", "MIT")
-
-
-def test_one_root_whatever_stands_in_the_text():
-    texts = ["Rain fell. The river rose. It flooded the town.", "He came. She left."]
-    parses = find_parser("small").parse(texts)
-    assert [len(parse.roots) for parse in parses] == [1, 1]
-
-
-def test_any_pipeline_on_disk_is_a_parser():
-    parser = find_parser(f"spacy:{dependency_parsers.SMALL}")
-    assert parser.parse([TEXT]) == [CUPS]
-    assert "en_support_parser 0.1.0" in parser.name
-
-
-def test_a_pipeline_without_a_parser_is_refused(tmp_path):
-    spacy.blank("en").to_disk(tmp_path / "blank")
-    with pytest.raises(UserError, match="has no dependency parser"):
-        find_parser(f"spacy:{tmp_path / 'blank'}")
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("smal", r"Unknown parser 'smal'\. Known: small, spacy:NAME, stored:FILE\.json\."),
-        ("spacy:", r"Unknown parser 'spacy:'"),
-        ("spacy:no_such_pipeline", r"type 'python -m spacy download no_such_pipeline'"),
-        ("stored:nowhere.json", r"Cannot read nowhere\.json: No such file"),
+        ("spacy:", "Unknown parser 'spacy:'"),
+        ("spacy:no_such_pipeline", "spacy download no_such_pipeline"),
+        ("stored:nowhere.json", r"Cannot read nowhere\.json"),
+        ("spacy:blank", "has no dependency parser"),
     ],
 )
-def test_what_cannot_be_found_is_said(name, message):
+def test_what_cannot_be_found_is_said(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(UserError, match=message):
         find_parser(name)
 
@@ -93,7 +78,8 @@ def test_without_spacy_the_sentence_has_the_command(monkeypatch):
     [
         ("{", "is not JSON"),
         ("[]", "stored parses are an object of texts and their tokens"),
-        ('{"Rain": [{"text": "Rain", "dep": "ROOT"}]}', "'text', 'dep' and 'head'.*KeyError"),
+        ('{"Rain": [{"text": "Rain", "dep": "ROOT"}]}', "KeyError"),
+        ('{"Rain": [{"text": "Rain", "dep": "ROOT", "head": "0"}]}', "TypeError"),
         ('{"Rain": [{"text": "Rain", "dep": "ROOT", "head": 3}]}', "Token 0 has head 3; allowed are 0 to 0"),
     ],
 )
@@ -117,49 +103,31 @@ CONFIGURED = {
 }
 
 
-@pytest.fixture
-def pipeline(tmp_path, monkeypatch):
-    """A copy of the shipped pipeline, with code beside it."""
+class Payload:
+    def __reduce__(self):
+        return os.system, ("touch pwned",)
+
+
+@pytest.mark.parametrize("change", ["", *PICKLED, *MORE, *CONFIGURED])
+def test_nothing_in_a_pipeline_runs_and_what_cannot_be_read_is_refused(tmp_path, monkeypatch, change):
     monkeypatch.chdir(tmp_path)
-    shutil.copytree(SMALL, tmp_path / "evil")
+    folder = tmp_path / "evil"
+    shutil.copytree(SMALL, folder)
     for name in ("__init__.py", "evil.py"):
-        (tmp_path / "evil" / name).write_text("import os; os.system('touch pwned')")
-    return tmp_path / "evil"
-
-
-def refusal(folder):
-    with pytest.raises(UserError) as error:
-        find_parser(f"spacy:{folder}")
+        (folder / name).write_text("import os; os.system('touch pwned')")
+    if change in CONFIGURED:
+        config = (folder / "config.cfg").read_text()
+        assert change in config
+        (folder / "config.cfg").write_text(config.replace(change, CONFIGURED[change]))
+    elif change:
+        (folder / change).parent.mkdir(exist_ok=True)
+        (folder / change).write_bytes(pickle.dumps(Payload()))
+        if change in MORE:
+            (folder / "vocab" / "strings.json").write_text("[]")
+    if not change:
+        (found,) = find_parser(f"spacy:{folder}").parse(["The Oder is long."])
+        assert found.tokens == ("The", "Oder", "is", "long", ".")
+    else:
+        with pytest.raises(UserError, match=r"^[^\n]*cannot be loaded[^\n]*$"):
+            find_parser(f"spacy:{folder}")
     assert not os.path.exists("pwned")
-    assert "\n" not in str(error.value)
-    return str(error.value)
-
-
-def test_code_beside_a_pipeline_is_not_imported(pipeline):
-    (found,) = find_parser(f"spacy:{pipeline}").parse(["The Oder is long."])
-
-    assert found.tokens == ("The", "Oder", "is", "long", ".")
-    assert not os.path.exists("pwned")
-
-
-@pytest.mark.parametrize("name", [*PICKLED, *MORE])
-def test_a_pickle_in_the_place_of_a_part_is_refused(pipeline, name):
-    class Payload:
-        def __reduce__(self):
-            return os.system, ("touch pwned",)
-
-    (pipeline / name).parent.mkdir(exist_ok=True)
-    (pipeline / name).write_bytes(pickle.dumps(Payload()))
-    if name in MORE:
-        (pipeline / "vocab" / "strings.json").write_text("[]")
-
-    assert "cannot be loaded" in refusal(pipeline)
-
-
-@pytest.mark.parametrize("line", CONFIGURED)
-def test_a_function_that_nobody_registered_is_refused(pipeline, line):
-    config = (pipeline / "config.cfg").read_text()
-    assert line in config
-    (pipeline / "config.cfg").write_text(config.replace(line, CONFIGURED[line]))
-
-    assert "cannot be loaded" in refusal(pipeline)

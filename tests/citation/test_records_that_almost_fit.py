@@ -175,12 +175,9 @@ def test_a_file_that_was_searched_is_the_text_of_its_citations():
     search = {"step_details": {"tool_calls": [{"type": "file_search", "file_search": {"results": steps}}]}}
     (answer,) = answers_of({**message(TEXT), "steps": [search]})
     assert [passage.text for passage in answer.passages] == [DAM, ""]
-
-
-def test_a_thread_lists_the_newest_message_first(tmp_path):
+    # A thread lists the newest message first.
     listed = [message(HIGH), message(DAM), {**message("When was it?"), "role": "user"}]
-    (tmp_path / "a.json").write_text(json.dumps({"object": "list", "data": listed}))
-    answers = read_answers(tmp_path / "a.json")
+    answers = answers_of({"object": "list", "data": listed})
     assert [(answer.text, answer.question) for answer in answers] == [(DAM, "When was it?"), (HIGH, "When was it?")]
 
 
@@ -201,7 +198,7 @@ def test_a_record_with_a_text_that_no_format_reads_is_refused_by_its_field(recor
 
 
 def test_long_hostile_marks_stay_in_the_text():
-    for text in ("[ID:" + "1 " * 200_000, "[doc" + "1" * 400_000, "[1 |" * 100_000, "##" + "1" * 400_000):
+    for text in ("[ID:" + "1 " * 50_000, "[doc" + "1" * 100_000, "[1 |" * 25_000, "##" + "1" * 100_000):
         for form in ("azure", "ragflow", "scholarqa-reply"):
             record = {"answer": text, "sections": [{"text": text}], **chat(content=text)}
             (draft,) = FORMATS[form].read(DataRow("line 1", record))
