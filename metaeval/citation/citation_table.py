@@ -181,8 +181,7 @@ def needed(alone: Verdict | None, rest: Verdict | None) -> bool | None:
     alone: verdict on its passage. rest: verdict on the other passages. It is not needed if its passage does not entail
     the claim and the others do; it is needed if its passage does or the others do not.
     """
-    by_itself = None if alone is None else alone.entailed
-    without = None if rest is None else rest.entailed
+    by_itself, without = (None if verdict is None else verdict.entailed for verdict in (alone, rest))
     if by_itself is True or without is False:
         return True
     return False if by_itself is False and without is True else None
@@ -357,8 +356,9 @@ def judged_lines(
     for answer, statements in zip(answers, stated, strict=True):
         for statement in statements:
             claim, (joint, alone, rest) = statement.claim, next(judged)
+            entailed = None if joint is None else joint.entailed
             # Without a cited passage the recall of a claim is 0; without a decision it has none.
-            recall = 0 if joint is None else None if joint.entailed is None else int(joint.entailed)
+            recall = 0 if joint is None else None if entailed is None else int(entailed)
             line = CitationLine(
                 **answer_cells(answer),
                 sentence=claim.sentence,
@@ -367,7 +367,7 @@ def judged_lines(
                 made_by=claim.made_by,
                 sentence_start=claim.start,
                 sentence_end=claim.end,
-                joint=None if joint is None else joint.entailed,
+                joint=entailed,
                 score=None if joint is None else joint.score,
                 recall=recall if statement.counts else None,
             )
@@ -376,24 +376,22 @@ def judged_lines(
             why = _reason(joint) if reason_on_all and statement.counts else ""
             verdicts = iter(zip(alone, rest, strict=True))
             for citation in statement.cited:
-                by_itself, others = next(verdicts) if citation.state == "judged" else (None, None)
-                precision, reason = (statement.failing if citation.state == "fails" else None), ""
-                if citation.state == "judged" and joint is not None:
+                mark, state = citation.mark, citation.state
+                of_mark = replace(line, citation=mark.number, start=mark.start, end=mark.end, problem=citation.problem)
+                by_itself, others = next(verdicts) if state == "judged" else (None, None)
+                precision, reason = (statement.failing if state == "fails" else None), ""
+                if state == "judged" and joint is not None:
                     precision, reason = mark_precision(joint, by_itself, others, len(statement.places))
-                of_mark = replace(
-                    line,
-                    citation=citation.mark.number,
-                    start=citation.mark.start,
-                    end=citation.mark.end,
+                judged_mark = replace(
+                    of_mark,
                     alone=None if by_itself is None else by_itself.entailed,
                     rest=None if others is None else others.entailed,
                     precision=precision,
-                    state="unjudged" if reason else citation.state,
-                    problem=citation.problem,
+                    state="unjudged" if reason else state,
                     reason=reason or why,
                     cut=any(verdict is not None and verdict.cut for verdict in (joint, by_itself, others)),
                 )
-                lines.append(of_mark)
+                lines.append(judged_mark)
         read = [citation.mark for statement in statements for citation in statement.cited]
         for mark in unread(reading_of(answer).marks(first=answer.first), read):
             problem = find_place(mark.number, len(answer.passages))[1]

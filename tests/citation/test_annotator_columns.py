@@ -113,7 +113,7 @@ def test_tables_of_readers_are_joined_by_id(tmp_path, table):
     ("columns", "wanted", "says"),
     [
         ({"a": [1], "b": [1]}, {"x": ["a", "c"]}, 'no column "c"'),
-        ({"a": [1], "b": [1]}, {"x": ["a"]}, "two annotators or more"),
+        ({"a": [1], "b": [1]}, {"x": ["a"]}, "have one column"),
         ({"id": [1], "a": [""], "b": [""]}, {"x": ["a", "b"]}, "all blank"),
     ],
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from metaeval.citation.data_model import check_ids
 from metaeval.core.cells import is_finite, number_of
 from metaeval.core.errors import UserError, did_you_mean, shown
 from metaeval.core.headings import RATINGS
@@ -79,24 +80,24 @@ def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) 
         cells: dict[str, list[str]] = {}
         for heading in headings:
             for table, file, rows in zip(tables, names, places, strict=True):
-                if heading not in table.headings:
-                    columns = ", ".join(shown(each, 30) for each in table.headings)
-                    hint = did_you_mean(heading, table.headings)
-                    raise UserError(f"{table.name} has no column {shown(heading)}.{hint} Columns: {columns}.")
-                texts = list(table.texts(heading))
                 reader = heading if len(tables) == 1 else file if len(headings) == 1 else f"{file}:{heading}"
-                cells[reader] = [texts[row] for row in rows]
+                cells[reader] = _column(table, heading, rows)
         sets.append(_coded(name, cells))
     first, rows = tables[0], places[0]
     roles = first.find({role: RATINGS[role] for role in ("id", "group", "system")}, None)
-    known: dict[str, list[str]] = {}
-    for role, heading in roles.items():
-        texts = list(first.texts(heading))
-        known[role] = [texts[row] for row in rows]
+    known = {role: _column(first, heading, rows) for role, heading in roles.items()}
     groups = [group or f"row {row}" for group, row in zip(known.get("group", map(str, rows)), rows, strict=True)]
     left_out = sum(len(table) for table in tables) - sum(len(rows) for rows in places)
     systems = known.get("system", [""] * len(rows))
     return LabelTable(sets, systems, codes_of(groups), len(set(groups)), left_out, known.get("id", []))
+
+
+def _column(table: UserTable, heading: str, rows: Ints) -> list[str]:
+    if heading not in table.headings:
+        hint, columns = did_you_mean(heading, table.headings), ", ".join(shown(each, 30) for each in table.headings)
+        raise UserError(f"{table.name} has no column {shown(heading)}.{hint} Columns: {columns}.")
+    texts = list(table.texts(heading))
+    return [texts[row] for row in rows]
 
 
 def _joined(tables: Sequence[UserTable]) -> list[Ints]:
@@ -104,19 +105,15 @@ def _joined(tables: Sequence[UserTable]) -> list[Ints]:
     rows_by_id: list[dict[str, int]] = []
     for table in tables:
         ids = list(table.texts(table.find({"id": RATINGS["id"]}, None, ["id"])["id"]))
+        check_ids(ids, "rows", table.name)
         rows_by_id.append({unit: row for row, unit in enumerate(ids)})
-        if len(rows_by_id[-1]) < len(ids):
-            repeated = next(unit for row, unit in enumerate(ids) if rows_by_id[-1][unit] != row)
-            raise UserError(f"{table.name}: two rows have the id {shown(repeated)}; give each its own id.")
     shared = [unit for unit in rows_by_id[0] if all(unit in rows for rows in rows_by_id)]
     return [np.array([rows[unit] for unit in shared], dtype=np.int64) for rows in rows_by_id]
 
 
 def _coded(name: str, cells: Mapping[str, Sequence[str]]) -> LabelSet:
     if len(cells) < 2:
-        raise UserError(
-            f"The labels {shown(name)} have one column: give those of two annotators or more, as {name}=COLUMN,COLUMN."
-        )
+        raise UserError(f"The labels {shown(name)} have one column: give two or more, as {name}=COLUMN,COLUMN.")
     categories = {text.strip() for column in cells.values() for text in column} - {""}
     if not categories:
         raise UserError(f"The labels {shown(name)} are all blank: name columns that hold labels.")

@@ -64,11 +64,12 @@ def cited_columns(table: UserTable, columns: Mapping[str, str], can_map: bool = 
     roles = table.find(CITATIONS, chosen)
     sources = _source_headings(table, roles)
     text = ""
-    if "statement" in chosen and _has_marks(table, chosen["statement"]):
-        raise _looks_like_answers(table, chosen, columns)
+    if row := _marked(table, chosen.get("statement", "")):
+        raise _looks_like_answers(row, chosen, columns)
     if "statement" not in roles:
-        marked = (name for name in (chosen.get("answer"), *table.like(ANSWERS)) if name and _has_marks(table, name))
-        text = next(marked, "")
+        text = next(
+            (name for name in (chosen.get("answer"), *table.like(ANSWERS)) if name and _marked(table, name)), ""
+        )
         if not text:
             table.find(CITATIONS, chosen, ["statement"])
     groups = [named[role] for named in (chosen, roles) for role in _GROUPS if role in named]
@@ -81,20 +82,17 @@ def cited_columns(table: UserTable, columns: Mapping[str, str], can_map: bool = 
     return read
 
 
-def _has_marks(table: UserTable, heading: str) -> bool:
-    return any(_MARK.search(text) for text in table.texts(heading))
+def _marked(table: UserTable, heading: str) -> Row | None:
+    """Return the first row with a mark in a column, if there is one."""
+    return next((row for row in table.rows if _MARK.search(row.text(heading))), None) if heading else None
 
 
-def _looks_like_answers(table: UserTable, chosen: Mapping[str, str], columns: Mapping[str, str]) -> ColumnsError:
+def _looks_like_answers(row: Row, chosen: Mapping[str, str], columns: Mapping[str, str]) -> ColumnsError:
     heading = chosen["statement"]
-    row = next(row for row in table.rows if _MARK.search(row.text(heading)))
     kept = {role: name for role, name in columns.items() if role not in ("statement", "source", "passages", "text")}
     right = {**kept, "answer": heading, **({"passages": chosen["source"]} if "source" in chosen else {})}
-    return ColumnsError(
-        f"{row.place(heading)} is mapped as a statement and holds marks such as [1], so it looks like an answer: map "
-        f"it as one (in Python: columns={right!r}), or delete the marks if each row is one statement.",
-        right,
-    )
+    held = f"{row.place(heading)} is mapped as a statement and holds marks such as [1], so it looks like an answer"
+    return ColumnsError(f"{held}: map it as one (in Python: columns={right!r}), or delete the marks.", right)
 
 
 def _source_headings(table: UserTable, roles: Mapping[str, str]) -> list[str]:
@@ -135,24 +133,16 @@ def _numbered(heading: str) -> tuple[str, int]:
 
 def answers_in(table: UserTable, columns: CitedColumns) -> list[Answer]:
     """Return the answers of a table, one for each row. Raises `UserError` for a malformed list and for equal ids."""
-    answers = [_answer(row, str(number), columns) for number, row in enumerate(table.rows, start=1)]
+    answers, alone = [], len(columns.sources) == 1
+    for number, row in enumerate(table.rows, start=1):
+        passages = [passage for heading in columns.sources for passage in passages_in(row, heading, alone)]
+        cells = {role: row.text(heading) for role, heading in columns.roles.items() if role != "source"}
+        name, question = cells.get("id", str(number)), cells.get("question", "")
+        group = (row.text(columns.group) if columns.group else "") or question or name
+        text, system = row.text(columns.text), cells.get("system", "")
+        answers.append(Answer(name, text, tuple(passages), question, group, system))
     check_ids((answer.id for answer in answers), "answers", table.name)
     return answers
-
-
-def _answer(row: Row, number: str, columns: CitedColumns) -> Answer:
-    alone = len(columns.sources) == 1
-    passages = [passage for heading in columns.sources for passage in passages_in(row, heading, alone)]
-    cells = {role: row.text(heading) for role, heading in columns.roles.items() if role != "source"}
-    answer_id = cells.get("id", number)
-    return Answer(
-        answer_id,
-        row.text(columns.text),
-        tuple(passages),
-        question=cells.get("question", ""),
-        group=(row.text(columns.group) if columns.group else "") or cells.get("question") or answer_id,
-        system=cells.get("system", ""),
-    )
 
 
 def passages_in(row: Row, heading: str, alone: bool = False) -> tuple[Passage, ...]:

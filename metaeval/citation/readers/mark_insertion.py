@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from metaeval.citation.marks_and_sentences import brackets
-from metaeval.citation.readers.cited_text import CitedSource, CitedSpan, CitedText, Reasons
+from metaeval.citation.readers.cited_text import CitedSpan, CitedText, Reasons
 from metaeval.corpus.sentences import CLOSING, MARK, OPENING, SUPERSCRIPT, split_sentences
 
 UNITS: Mapping[str, str] = {"code points": "", "bytes": "utf-8", "UTF-16 units": "utf-16-le"}
@@ -66,15 +66,14 @@ def _fit(span: CitedSpan, cited: CitedText, offsets: Mapping[int, int], unit: st
         blank = span.kind == "claim" and not cited.text[span.start : span.end].strip()
         return None if blank else (span.start, span.end, span.kind == "mark", EXACT, True)
     start, end = offsets.get(span.start), offsets.get(span.end)
+    if start is None or end is None:
+        return None
+    text = cited.text[start:end]
     if span.text is not None and span.start < span.end:
-        if start is None or end is None or cited.text[start:end] != span.text:
-            return None
-        return (start, end, span.kind == "mark", unit, True)
-    if start is None or end is None or (start == end and span.kind == "claim"):
+        return (start, end, span.kind == "mark", unit, True) if text == span.text else None
+    if span.kind == "claim" and not text.strip():
         return None
-    looks = span.kind == "either" and end - start <= _LONGEST_MARK and _is_mark(cited.text[start:end])
-    if span.kind == "claim" and not cited.text[start:end].strip():
-        return None
+    looks = span.kind == "either" and len(text) <= _LONGEST_MARK and _is_mark(text)
     return (start, end, looks or span.kind == "mark" or start == end, unit, looks)
 
 
@@ -117,22 +116,21 @@ def with_marks(cited: CitedText, reasons: Reasons) -> str:
         else:
             claims.append((start, end, span))
     inserts: dict[int, dict[int, None]] = defaultdict(dict)
+
+    def numbers_of(span: CitedSpan) -> dict[int, None]:
+        return dict.fromkeys(len(cited.sources) + 1 if source is None else source + 1 for source in span.sources)
+
     merged = _merged(cited.text, cuts)
     for start, span in marks:
         group = merged[bisect_right(merged, (start, len(cited.text))) - 1]
-        _insert(inserts[_anchor(cited.text, 0, group[0])], span, cited.sources)
+        inserts[_anchor(cited.text, 0, group[0])] |= numbers_of(span)
     ends: list[int] = []
     for sentence in split_sentences(cited.text) if claims else ():
         ends.append(cited.text.find(sentence, ends[-1] if ends else 0) + len(sentence))
     for start, end, span in claims:
         for place_of_mark in (*ends[bisect_right(ends, start) : bisect_left(ends, end)], end):
-            _insert(inserts[_anchor(cited.text, start, place_of_mark)], span, cited.sources)
+            inserts[_anchor(cited.text, start, place_of_mark)] |= numbers_of(span)
     return _written(cited.text, merged, inserts, reasons)
-
-
-def _insert(numbers: dict[int, None], span: CitedSpan, sources: Sequence[CitedSource]) -> None:
-    for source in span.sources:
-        numbers[len(sources) + 1 if source is None else source + 1] = None
 
 
 def _merged(text: str, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -157,12 +157,11 @@ def offset(row: DataRow, name: str) -> int | None:
 
 def text_in(value: Any) -> str:
     """Return the text of a message's content: a string, or the joined texts of its parts; empty for anything else."""
-    if isinstance(value, Mapping):
-        value = [value]
-    if isinstance(value, list):
-        texts = [entry.get("text") if isinstance(entry, Mapping) else entry for entry in value]
-        return "".join(text for text in texts if isinstance(text, str))
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    listed = value if isinstance(value, list) else [value]
+    texts = (entry.get("text") if isinstance(entry, Mapping) else entry for entry in listed)
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def text_part(block: DataRow, draft: CitedText, citations: str) -> str | None:
