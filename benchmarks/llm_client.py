@@ -1,6 +1,6 @@
 """CPU time of the chat client per call, beside a bare aiohttp loop, with 256 requests in flight and 20 % errors.
 
-    python benchmarks/llm_client.py [calls] [rounds] [checkout ...]
+    python -m benchmarks.llm_client [calls] [rounds] [checkout ...]
 
 The server is a process of its own on loopback. It answers at once, or, in the second table, meets a fifth of all
 attempts with HTTP 429, HTTP 500, a closed connection, or silence until the client gives up. Interleaved, one process
@@ -20,7 +20,6 @@ import asyncio
 import json
 import multiprocessing
 import os
-import platform
 import random
 import subprocess
 import sys
@@ -235,23 +234,17 @@ def rounds(url: str, clients: list[str], count: int, number: int) -> None:
 
 def main(count: int = 3000, number: int = 5, *others: str) -> None:
     """Print both tables."""
+    from benchmarks.paired import processor
+
     port: multiprocessing.Queue[int] = multiprocessing.Queue()
     server = multiprocessing.Process(target=serve, args=(port,), daemon=True)
     server.start()
     address = f"http://127.0.0.1:{port.get()}"
-    print(f"{_processor()}; {IN_FLIGHT} in flight, {number} rounds of {count} calls")
+    print(f"{processor()}; {IN_FLIGHT} in flight, {number} rounds of {count} calls")
     for title, url in (("no errors", f"{address}/v1"), (f"{FAULTS:.0%} errors", f"{address}/faults/v1")):
         print(title)
         rounds(url, ["bare", "ours", *others], count, number)
     server.kill()
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.processor())
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 Way = Callable[[], Sequence[float]]
 """Computes the scores once, from texts to numbers."""
@@ -37,6 +39,20 @@ def pin() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
+def processor() -> str:
+    """The name of this machine's processor."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    return next((line.split(": ", 1)[1] for line in lines if line.startswith("model name")), platform.processor())
+
+
+def bounds(goal: float, limit: float) -> str:
+    """What a ratio should and could be at most: both were found on AMD EPYC, and hold for no other processor."""
+    name = processor()
+    known = f"goal {goal} x, physical limit {limit} x" if "AMD" in name else "no limit is published for this processor"
+    return f"on {name}: {known}"
+
+
 def compare(ways: Mapping[str, Way], rounds: int) -> Paired:
     """Run every way once a round; ours comes first, and the others are told as multiples of it."""
     first = next(iter(ways))
@@ -51,7 +67,6 @@ def compare(ways: Mapping[str, Way], rounds: int) -> Paired:
         name: statistics.median(a / b for a, b in zip(taken, seconds[first], strict=True))
         for name, taken in seconds.items()
     }
-    apart = {
-        name: max(abs(a - b) for a, b in zip(values, scores[first], strict=True)) for name, values in scores.items()
-    }
+    pairs = {name: zip(values, scores[first], strict=True) for name, values in scores.items()}
+    apart = {name: max(abs(a - b) for a, b in found) for name, found in pairs.items()}
     return Paired({name: statistics.median(taken) for name, taken in seconds.items()}, ratios, apart)

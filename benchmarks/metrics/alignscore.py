@@ -19,7 +19,7 @@ import torch
 from transformers import AutoTokenizer, RobertaConfig, RobertaForMaskedLM
 
 from benchmarks.metrics.classifiers import timed_ways
-from benchmarks.paired import Paired, Way, compare, pin
+from benchmarks.paired import Paired, Way, bounds, compare, pin
 from benchmarks.workload import SHAPES, Texts, save_tokenizer, workload
 from metaeval.core.files import cache_folder
 from metaeval.scoring.backends.sentence_splitting import find_splitter
@@ -78,14 +78,8 @@ class Usual:
     def batch(self, cells: list[Texts]) -> torch.Tensor:
         """P(ALIGNED) of some pairs, each padded to 512 tokens."""
         chunks, claims = zip(*cells, strict=True)
-        given = self.tokenizer(
-            list(chunks),
-            list(claims),
-            truncation="only_first",
-            padding="max_length",
-            max_length=512,
-            return_tensors="pt",
-        )
+        cut = {"truncation": "only_first", "max_length": 512, "padding": "max_length"}
+        given = self.tokenizer(list(chunks), list(claims), return_tensors="pt", **cut)
         states = self.encoder(input_ids=given["input_ids"], attention_mask=given["attention_mask"]).last_hidden_state
         self.vocabulary_head(states)
         pooled = torch.tanh(torch.nn.functional.linear(states[:, 0], self.pooler["weight"], self.pooler["bias"]))
@@ -115,5 +109,5 @@ def measure(count: int = 24, rounds: int = 3) -> Paired:
 
 
 if __name__ == "__main__":
-    print(f"AlignScore, goal {GOAL} x, physical limit {LIMIT} x")
+    print(f"AlignScore, {bounds(GOAL, LIMIT)}")
     print("\n".join(measure(*map(int, sys.argv[1:])).lines()))

@@ -23,7 +23,7 @@ from unittest import mock
 import torch
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-from benchmarks.paired import Way, compare, pin
+from benchmarks.paired import Way, bounds, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
 from metaeval.scoring.backends import model_loading, seq2seq
 from metaeval.scoring.engine import score_pairs
@@ -112,7 +112,7 @@ def main(count: int, layers: int, rounds: int) -> None:
         f"fp32, one thread, median of {rounds}"
     )
     print("\n".join(timed.lines()))
-    print(f"  {timed.ratios[ALCE_LOOP]:.2f} x; goal {GOAL} x, physical limit {LIMIT} x")
+    print(f"  {timed.ratios[ALCE_LOOP]:.2f} x; {bounds(GOAL, LIMIT)}")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from unittest import mock
 import torch
 from transformers import AutoTokenizer, BartForConditionalGeneration
 
-from benchmarks.paired import Way, compare, pin
+from benchmarks.paired import Way, bounds, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
 from metaeval.scoring.backends import model_loading
 from metaeval.scoring.backends.tokenization import TextTokens
@@ -112,14 +112,12 @@ def main(count: int, rounds: int) -> None:
         timed = compare(made.of(pairs), rounds)
         source, statement = made.lengths(pairs)
         documents = len({source for source, _ in pairs})
-        print(
-            f"\n{count / documents:.1f} statements a document: {documents} documents of {source:.0f} tokens, "
-            f"statements of {statement:.0f}"
-        )
+        texts = f"{documents} documents of {source:.0f} tokens, statements of {statement:.0f}"
+        print(f"\n{count / documents:.1f} statements a document: {texts}")
         print("\n".join(timed.lines()))
         work, kernels = timed.ratios[OFFICIAL] / timed.ratios[OWN_KERNELS], timed.ratios[OWN_KERNELS]
         print(f"  less work {work:.2f} x, faster kernels {kernels:.2f} x")
-        print(f"  {timed.ratios[OFFICIAL]:.2f} x; goal {goal} x, physical limit {limit} x", flush=True)
+        print(f"  {timed.ratios[OFFICIAL]:.2f} x; {bounds(goal, limit)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import torch
 from sentence_transformers import CrossEncoder
 
 from benchmarks.metrics.classifiers import timed_ways
-from benchmarks.paired import Paired, Way, compare, pin
+from benchmarks.paired import Paired, Way, bounds, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
 from metrics_zoo.nli import NLI, NLIOptions
 
@@ -43,5 +43,5 @@ def measure(count: int = 320, rounds: int = 3, layers: int = 6) -> Paired:
 
 if __name__ == "__main__":
     for depth in LAYERS:
-        print(f"Cross-encoder, MiniLM of {depth} layers, goal {GOAL} x, physical limit {LIMIT} x")
+        print(f"Cross-encoder, MiniLM of {depth} layers, {bounds(GOAL, LIMIT)}")
         print("\n".join(measure(*(list(map(int, sys.argv[1:])) or [320]), layers=depth).lines()))

@@ -16,7 +16,7 @@ import torch
 from transformers import AutoTokenizer, BertForSequenceClassification
 
 from benchmarks.metrics.classifiers import timed_ways
-from benchmarks.paired import Paired, Way, compare, pin
+from benchmarks.paired import Paired, Way, bounds, compare, pin
 from benchmarks.workload import Texts, model_folder, workload
 from metrics_zoo.factcc import FactCC
 
@@ -59,5 +59,5 @@ def measure(count: int = 64, rounds: int = 3) -> Paired:
 
 
 if __name__ == "__main__":
-    print(f"FactCC, goal {GOAL} x, physical limit {LIMIT} x")
+    print(f"FactCC, {bounds(GOAL, LIMIT)}")
     print("\n".join(measure(*map(int, sys.argv[1:])).lines()))

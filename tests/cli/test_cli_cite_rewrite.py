@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.samples import csv_rows
+from tests.cli.samples import csv_rows, lines_of
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
@@ -168,19 +168,16 @@ def in_text(body):
     return f"{line}\nI kept every fact." if claim == "Tea is grown in India" else line
 
 
-def test_replies_in_plain_text_are_read_by_a_named_rule(ran, contents, answers, fake, tmp_path):
-    folder, kept = tmp_path / "results" / "latest", tmp_path / "kept.jsonl"
+def test_replies_in_plain_text_are_read_by_a_named_rule(ran, answers, fake, tmp_path):
+    kept = tmp_path / "kept.jsonl"
     quick = (*QUICK, "-s", "chat.output=text")
     with fake.ChatServer(answer=in_text) as server:
         ended = ran("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *quick, "--record", kept)
-    requests = [json.loads(line)["request"] for line in kept.read_text().splitlines()]
+    requests = [one["request"] for one in lines_of(kept)]
     # No schema is sent, and the prompt asks for one line.
     assert not any("response_format" in request for request in requests)
     assert all("on one line, and with nothing else" in request["messages"][-1]["content"] for request in requests)
-    found = sheet(folder, "rewriting")
+    found = sheet(tmp_path / "results" / "latest", "rewriting")
     # Seven claims are sent; the reply of two lines is unparsed.
     assert (found["rewritten"]["value"], found["unparsed"]["value"]) == (6 / 7, 1 / 7)
     assert "replies in plain text: their only line" in " ".join(ended.out.split())
-    before = contents(folder)
-    ran("cite", "rewrite", answers, *quick, "--replay", kept)
-    assert contents(folder) == before

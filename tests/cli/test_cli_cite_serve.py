@@ -1,7 +1,5 @@
 """The pipelines against `transformers serve`, a server that is not ours, whose tiny model always says the same."""
 
-import json
-
 import pytest
 
 from tests.cli.samples import lines_of, write_lines
@@ -49,18 +47,3 @@ def test_scifi_facts_by_a_served_model(ran, contents, served, answers, tmp_path)
     ran("cite", "scifi", answers, *replayed)
     first, second = (contents(folder / "cite" / "scifi" / "answers") for folder in (tmp_path / "results", again))
     assert first == second
-
-
-def test_citeeval_by_a_served_model(ran, served, answers, tmp_path):
-    url, models = served
-    asked = ("--model", models["reviews"], "--base-url", url, "--nli", "overlap", *QUICK)
-    ran("cite", "citeeval", answers, *asked, "--baselines", "lqac")
-    folder = tmp_path / "results" / "latest"
-    rows = lines_of(folder / "per-answers.jsonl")
-    # Four stars are (4 - 1) / 4, and no edits are an edit distance of 1: (0.75 + 1) / 2 for each.
-    assert [(row["rating"], row["edit_distance"], row["auto"]) for row in rows] == [(0.75, 1.0, 0.875)] * 3
-    # What the model says is no answer to LQAC's questions: nothing of it is known, and it may be anything.
-    records = json.loads((folder / "lqac.json").read_text())["records"]
-    assert {(row["value"], row["worst"], row["best"]) for row in records if row["measure"] != "lqac_answers"} == {
-        (None, 0.0, 1.0)
-    }

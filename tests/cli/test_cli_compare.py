@@ -35,22 +35,6 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran):
     assert all(label in ended.out for label in ("full / none", "Kendall", "NDCG@20", "equal within"))
 
 
-@pytest.mark.parametrize(("margin", "equivalent"), [("0.9", True), ("0.001", False)])
-def test_without_groups_every_row_is_one(cli, tmp_path, margin, equivalent):
-    gold = [float(row % 5) for row in range(40)]
-    rows = [(row, level, level + row % 3, level - row % 7) for row, level in enumerate(gold)]
-    table = tmp_path / "rated.csv"
-    table.write_text("\n".join(["id,gold,one,two", *(",".join(map(str, row)) for row in rows)]), encoding="utf-8")
-
-    cli("compare", "one", "two", "-d", "ratings", "--data", table, "-p", "correlation", "-s", f"margin={margin}")
-
-    (record,) = [one for one in load_table(FOLDER / "correlation-pairs.json").records if one["measure"] == "pearson"]
-    assert (record["rows"], record["groups"]) == (40, 40)
-    assert record["low"] < record["difference"] < record["high"]
-    assert (record["p"] <= 0.05) == (record["low"] > 0 or record["high"] < 0)
-    assert (record["equivalent"], record["equal_within"] < float(margin)) == (equivalent, equivalent)
-
-
 def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran):
     ended = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", *QUICK)
 

@@ -58,28 +58,12 @@ def test_frank_gives_the_papers_numbers_beside_its_own(ran, tmp_path):
 @published_files
 def test_part_of_frank_stands_beside_no_published_number(ran, tmp_path):
     subset = ("--set", "dataset_options.subset=xsum")
-    for options in (("--split", "test"), subset):
-        ran("evaluate", "-d", "frank", "--data", DATA, "-p", "correlation", *options, *QUICK, "-q")
-        path = tmp_path / "results/latest/correlation.json"
-        assert {one[1] for row in values(path).values() for one in row.values()} == {None}
-        assert load_result(path).published == ""
+    ran("evaluate", "-d", "frank", "--data", DATA, "-p", "correlation", *subset, *QUICK, "-q")
+    path = tmp_path / "results/latest/correlation.json"
+    assert {one[1] for row in values(path).values() for one in row.values()} == {None}
+    assert load_result(path).published == ""
     assert load_result(path).data.dropped == {"ratings of the other subset (subset=xsum)": 1250}
     assert "|subset:xsum|" in load_result(path).rows[0].signature
-
-
-# Spearman with graded faithfulness in the paper: the README of ../shared/data.
-@published_files
-def test_xsum_gives_the_papers_numbers_beside_its_own(ran, tmp_path):
-    paper = {"ROUGE-1": 0.197, "ROUGE-2": 0.162, "ROUGE-L": 0.162, "BERTScore": 0.190, "Entailment": 0.431}
-    ran("evaluate", "-d", "xsum_hallucination", "--data", DATA, *QUICK)
-    found = values(tmp_path / "results/latest/correlation.json")
-    for metric, number in paper.items():
-        assert found[metric]["spearman"] == (pytest.approx(number, abs=0.0005), number)
-    names = ("correlation", "classification", "retrieval")
-    results = [load_result(tmp_path / f"results/latest/{name}.json") for name in names]
-    assert [result.columns[0].key for result in results] == ["pearson", "concordance", "ndcg@5"]
-    assert "Maynez" in results[0].published
-    assert results[1].published == ""
 
 
 def test_ratings_and_scores_of_ones_own(ran, own, tmp_path):

@@ -102,23 +102,6 @@ def test_a_partial_file_is_evaluated_with_counts_and_bounds(ran, small, pairs, w
     assert row["statuses"] == {"absent": 1}
 
 
-FAULTS = {
-    "not JSON": ('{"pair_id": "a", "score": 1}\n{"pair_id"\n', ["mine.jsonl line 2 is not JSON"]),
-    "no id": ('{"score": 1}\n', ["no column pair_id", "--map pair_id=COLUMN"]),
-    "a status against its score": ('{"pair_id": "a", "score": 1, "status": "failed"}\n', ["line 1", "'failed'"]),
-}
-
-
-@pytest.mark.parametrize(("content", "parts"), FAULTS.values(), ids=FAULTS)
-def test_a_faulty_score_file_is_refused_before_anything_is_scored(refused, small, tmp_path, content, parts):
-    (tmp_path / "mine.jsonl").write_text(content)
-
-    said = refused("run", "-m", "overlap,scores:mine.jsonl", *small)
-
-    assert [part for part in parts if part not in said] == []
-    assert not (tmp_path / "results").exists()
-
-
 @pytest.mark.parametrize("unit", ["chunk", "citation"])
 def test_lower_is_more_support_where_the_manifest_says_so(ran, small, pairs, write_scores, tmp_path, unit):
     key = "pair_id" if unit == "chunk" else "citation_id"
@@ -129,14 +112,6 @@ def test_lower_is_more_support_where_the_manifest_says_so(ran, small, pairs, wri
 
     ran("evaluate", file, *small, "-u", unit, "-p", "classification", "-q")
     assert values(tmp_path, "classification", unit)["fs_ns"] == 1.0
-
-
-def test_a_direction_that_is_neither_is_refused(refused, small, pairs, write_scores):
-    file = write_scores([{"pair_id": pairs[0]["pair_id"], "score": 1}], manifest={"direction": "lower"})
-
-    said = refused("evaluate", file, *small)
-
-    assert "mine.jsonl.manifest.json has direction 'lower'; allowed: 1" in said
 
 
 def test_two_files_of_one_name_are_told_apart_by_their_paths(ran, small, tmp_path):
