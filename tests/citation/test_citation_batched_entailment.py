@@ -14,7 +14,7 @@ from metaeval.citation.citation_table import (
     unjudged,
 )
 from metaeval.citation.data_model import Passage, Verdict
-from metaeval.citation.pipelines.cited import marks_text
+from metaeval.citation.pipelines.provenance import marks_text
 
 YES, NO, OPEN = Verdict(True), Verdict(False), Verdict(None, status="failed")
 PASSAGES = (Passage("one"), Passage("two"), Passage("three"))

@@ -20,8 +20,7 @@ from metaeval.citation.human.annotator_columns import (
 )
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedSheets, Measure
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.provenance import Provenance, uncertainty
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, uncertainty
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError, count
 from metaeval.core.files import sha256_json
@@ -73,7 +72,7 @@ def _run(options: AgreementOptions, progress: Progress) -> Done:
             record: dict[str, Any] = {"labels": labels.name, "readers": name, "units": labelled}
             for column, value in zip(_MEASURES, known, strict=True):
                 record |= value.record(column.key)
-            cells = [interval_cell(value.ends, column) for column, value in zip(_MEASURES, known, strict=True)]
+            cells = [interval_cell(value, column) for column, value in zip(_MEASURES, known, strict=True)]
             lines.add(plain(labels.name), plain(name), [*cells, f"{labelled:,}"], record)
     content = [[each.name, list(each.readers), list(each.categories), each.codes.tolist()] for each in table.sets]
     data = Data(

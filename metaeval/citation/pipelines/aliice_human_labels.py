@@ -21,11 +21,10 @@ from metaeval.citation.human.annotator_columns import (
 )
 from metaeval.citation.measures import means
 from metaeval.citation.pipelines.cited import CitedTable
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, value_records
 from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.result import Column
-from metaeval.report.table import Cell, ColumnGroup, Note, Record, Table, format_value
+from metaeval.report.table import Cell, ColumnGroup, Note, Table, format_value
 from metaeval.stats.arrays import Bools, Ints
 from metaeval.stats.estimate import Estimate
 
@@ -104,14 +103,10 @@ def people_sheet(cited: CitedTable, people: LabelTable, around: Provenance) -> T
         values: dict[str, Estimate] = {}
         for labels in sets:
             values |= _values(cited, only, labels, answer[kept], inside, units)
-        sizes = {"answers": int(rows.size), "within": int(inside.size)}
-        sizes["labelled"] = int(np.unique(answer[kept][units]).size)
-        records: list[Record] = [
-            {"system": system, **sizes, "measure": key, "value": value, "low": low, "high": high}
-            for key, (value, low, high) in ((key, each.ends) for key, each in values.items())
-        ]
+        labelled = int(np.unique(answer[kept][units]).size)
+        sizes = {"answers": int(rows.size), "within": int(inside.size), "labelled": labelled}
         share = f"{inside.size:,} ({100 * inside.size / rows.size:.1f} %)" if rows.size else ""
-        lines.add("", system, [share, f"{sizes['labelled']:,}", *_cells(values)], *records)
+        lines.add("", system, [share, f"{labelled:,}", *_cells(values)], *value_records(values, system=system, **sizes))
     reading = (
         "as Table 4 of the ALiiCE paper: answers with a citation between the words of a sentence, people's labels as "
         "means over readers (in brackets Fleiss' kappa), and ALiiCE on the answers that people labelled. kappa: mean "
@@ -169,6 +164,5 @@ def _cells(values: Mapping[str, Estimate]) -> list[Cell | str]:
         agreed = "" if fleiss is None else f" ({format_value(fleiss, _TWO)})"
         cells.append("" if mean is None else format_value(mean, column) + agreed)
     for kind, column in (("people", _PERCENT), ("aliice", _PERCENT), ("kappa", _TWO)):
-        ends = (values.get(f"{kind}_{name}", _UNKNOWN).ends for name in QUALITIES)
-        cells += [interval_cell(each, column) for each in ends]
+        cells += [interval_cell(values.get(f"{kind}_{name}", _UNKNOWN), column) for name in QUALITIES]
     return cells

@@ -32,9 +32,8 @@ from metaeval.citation.pipelines.agreement import as_texts
 from metaeval.citation.pipelines.alce import MEASURES, PremiseName, judge_claims
 from metaeval.citation.pipelines.aliice_human_labels import answers_of, people_sheet, read_people
 from metaeval.citation.pipelines.cited import CitedSheets, CitedTable
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Judges
-from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, value_records
 from metaeval.citation.readers.answer_files import gather
 from metaeval.core.config_files import read_experiment
 from metaeval.core.declared import Flag
@@ -163,18 +162,18 @@ SampledValue = tuple[Estimate, Sequence[float]]
 
 
 def _records(system: str, answers: int | None, values: Mapping[str, SampledValue]) -> list[Record]:
+    records = value_records({key: known for key, (known, _) in values.items()}, system=system, answers=answers)
     return [
-        {"system": system, "answers": answers, "measure": key}
-        | {"value": known.value, "low": known.low, "high": known.high, "samples": len(samples) or 1}
-        | {"mean": mean(samples) if samples else None, "sd": stdev(samples) if len(samples) > 1 else None}
-        for key, (known, samples) in values.items()
+        {**record, "samples": len(samples) or 1, "mean": mean(samples) if samples else None}
+        | {"sd": stdev(samples) if len(samples) > 1 else None}
+        for record, (_, samples) in zip(records, values.values(), strict=True)
     ]
 
 
 def _cell(measured: SampledValue, column: Column) -> Cell | str:
     known, samples = measured
     if len(samples) < 2:
-        return interval_cell(known.ends, column)
+        return interval_cell(known, column)
     return f"{format_value(mean(samples), column)} ({format_value(stdev(samples), column)})"
 
 

@@ -21,9 +21,8 @@ from metaeval.citation.citation_table import CitationLine, claims_of, sentence_r
 from metaeval.citation.data_model import Answer, answer_cells
 from metaeval.citation.measures import Statistic
 from metaeval.citation.pipelines import provenance
-from metaeval.citation.pipelines.layout import grid_of, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Backend
-from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell
 from metaeval.citation.readers.clean_up import left_out_text
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import count
@@ -33,12 +32,14 @@ from metaeval.report.data_frame import frame
 from metaeval.report.notebook import Sheets
 from metaeval.report.result import Column
 from metaeval.report.result_tables import rank
-from metaeval.report.table import Block, Note, Record, Scalar, Table, TableLine, format_value, plain, share
+from metaeval.report.table import Note, Record, Scalar, Table, format_value, plain, share
 from metaeval.report.table_files import write_rows
 from metaeval.runs.evaluate import resampling_of
-from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.arrays import Floats, Ints, group_totals
 from metaeval.stats.estimate import Estimate
-from metaeval.stats.resampling import bootstrap
+from metaeval.stats.influence import Ends
+from metaeval.stats.intervals import intervals
+from metaeval.stats.resampling import Draws, bootstrap
 
 TEXT = ""
 """The judge of measures that need no verdict: those of the text alone."""
@@ -133,6 +134,9 @@ class CitedSheets(Sheets):
 
 _CUT = 0.1
 """Least share of truncated pairs that gives a warning."""
+
+_EXAMPLES = 3
+"""Number of missing verdicts that a note names."""
 
 _BOUNDED = 5
 """Number of systems whose bounds a note gives; the files have all."""
@@ -279,6 +283,22 @@ class CitedTable:
         """Return a statistic of the answers at these places, with its interval."""
         return measures.interval_over(statistic, rows, self.group, self.n_groups, self.resampling)
 
+    def difference(
+        self, first: tuple[Statistic, Ints], second: tuple[Statistic, Ints], ends: Ends | None = None
+    ) -> Estimate:
+        """Return the first statistic less the second, with its interval on the same resampled groups.
+
+        first, second: a statistic, and the places of its answers. ends: see `intervals`. Undefined where either is.
+        """
+        sides = (first, second)
+        counts = [group_totals(of.counts[rows], self.group[rows], self.n_groups) for of, rows in sides]
+
+        def run(draws: Draws) -> Floats:
+            of_first, of_second = (measures.replicates(of, rows, self.group, draws) for of, rows in sides)
+            return of_first - of_second
+
+        return intervals(run, np.sum(counts, axis=0).astype(np.int64), self.resampling, ends)[0]
+
     def replicates(self, statistic: Statistic) -> Floats:
         """Return the value of every system on the input and in each resample, (systems, 1 + R), the input first.
 
@@ -328,7 +348,7 @@ class CitedTable:
             provenance.truncation(backends),
             provenance.by_backend("not judged", ((each.name, self._lacking(each)) for each in self.judges)),
             provenance.by_backend("could be", ((each.name, self._bounds(each)) for each in self.judges)),
-            Note("marks", marks_text(lines)),
+            Note("marks", provenance.marks_text(lines)),
             provenance.uncertainty(drawn, data.groups),
         )
         subtitle = ", ".join(filter(None, (plain(self.name), self.title, self.profile)))
@@ -365,11 +385,15 @@ class CitedTable:
         return Note("warning", "; ".join(sentences))
 
     def _lacking(self, each: Judged) -> str:
-        reasons = Counter(reason for *_, reason in each.lacking)
-        first = [(answer, place, text) for answer, place, text, _ in each.lacking]
+        """Return, as text, how many verdicts are missing by reason, of how many, and the first of them."""
+        if not each.lacking:
+            return ""
+        reasons = provenance.counts_text(Counter(reason for *_, reason in each.lacking))
         rows = [f"{len(records):,} {kind}" for kind, records in each.rows.items() if kind != "answers"]
         of = count(len(each.lines), "line") if each.lines else ", ".join(rows) or count(len(self.present), "answer")
-        return provenance.reasons_text(reasons, of, first) if first else ""
+        shown = [(answer, place, plain(text)) for answer, place, text, _ in each.lacking[:_EXAMPLES]]
+        first = [f"{answer}, {place}: {text if len(text) <= 60 else f'{text[:59]}…'}" for answer, place, text in shown]
+        return f"{reasons} (of {of}); first: {'; '.join(first)}"
 
     def _bounds(self, each: Judged) -> str:
         """Return, as text, the measures of systems that lack verdicts, with these as no and as yes."""
@@ -399,25 +423,25 @@ class CitedTable:
         of = {(*line, each.key): Estimate(None) for line in lines for each in definition.measures} | estimates
         shown = [each for each in definition.measures if any(of[*line, each.key].value is not None for line in lines)]
         by_judge = len(self.systems) == 1 and judges != [TEXT]
-        blocks = []
+        table = TableLines()
         for judge in [None] if by_judge else judges:
             of_block = [line for line in lines if judge in (None, line[0])]
             columns = []
             for measure in shown:
                 column = [of[*line, measure.key] for line in of_block]
                 ranks = rank([each.value for each in column], measure.column) if measure.ranks and not by_judge else {}
-                columns.append([interval_cell(each.ends, measure.column, ranks) for each in column])
-            rows = zip((line[0] if by_judge else line[1] for line in of_block), *columns, strict=True)
-            blocks.append(Block(plain(judge or ""), tuple(TableLine(plain(name), tuple(row)) for name, *row in rows)))
-        grid = grid_of(blocks, "backend" if by_judge else "system", [measure.label for measure in shown])
-        records: list[Record] = [
+                columns.append([interval_cell(each, measure.column, ranks) for each in column])
+            for line, *cells in zip(of_block, *columns, strict=True):
+                table.add(plain(judge or ""), line[0] if by_judge else line[1], cells)
+        table.records.extend(
             {"system": system, "backend": judge, "measure": measure.key, "value": known.value}
             | {"low": known.low, "high": known.high, "worst": known.worst, "best": known.best}
             for judge, system in lines
             for measure in definition.measures
             if (known := estimates.get((judge, system, measure.key)))
-        ]
-        return shared.sheet(definition.name, definition.title, records, grid, [Note("reading", definition.reading)])
+        )
+        headings = ["backend" if by_judge else "system", *(measure.label for measure in shown)]
+        return shared.lines(definition.name, definition.title, headings, table, [Note("reading", definition.reading)])
 
     def row_tables(self) -> list[Table]:
         """Return the rows of every judge: answers with their values, sentences and citations, and its own."""
@@ -465,16 +489,3 @@ class CitedTable:
             read=[file for file in read if isinstance(file, Path)],
             value=CitedSheets(tables, rows),
         )
-
-
-def marks_text(lines: Sequence[CitationLine]) -> str:
-    """Return, as text, the number of uncited claims, and of marks not judged as written, by state and problem."""
-    claims, wrong = claims_of(lines), [line for line in lines if line.problem]
-    uncited = sum(line.state == "uncited" for line in claims)
-    parts = [f"uncited {uncited:,} of {count(len(claims), 'claim')}"] if uncited else []
-    unlike = (line.state for line in lines if line.start is not None and line.state not in ("judged", "unjudged"))
-    parts.append(provenance.counts_text(Counter(unlike)))
-    if wrong:
-        problems = provenance.counts_text(Counter(str(line.problem) for line in wrong))
-        parts.append(f"problems: {problems} (first: {wrong[0].answer}, offset {wrong[0].start})")
-    return "; ".join(filter(None, parts))

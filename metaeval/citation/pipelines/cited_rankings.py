@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metaeval.citation.measures import Statistic, interval_of
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.provenance import Provenance, ranking_intervals
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell
+from metaeval.core.errors import count
 from metaeval.report.result import Column
 from metaeval.report.result_tables import cell
 from metaeval.report.table import UNDEFINED, ColumnGroup, Note, Scalar, Table, plain
@@ -84,12 +84,14 @@ def _agreement(cited: CitedTable, values: Mapping[str, Floats], shared: Provenan
         table.add(
             f"{plain(names[i])} and {plain(names[j])}",
             cited.ranked[key][0],
-            [interval_cell(tau.ends, _TAU), interval_cell(flips.ends, _COUNT), f"{pairs:,}"],
+            [interval_cell(tau, _TAU), interval_cell(flips, _COUNT), f"{pairs:,}"],
             {**record, **tau.record("tau"), **flips.record("flips")},
         )
     headings = ("measure", _TAU.label, _COUNT.label, "of pairs")
     title = "How far two backends rank the systems alike"
-    return shared.lines("ranking-agreement", title, headings, table, [ranking_intervals(shared.interval)])
+    drawn = f"{count(shared.interval.resamples, 'resample')} of groups, seed {shared.interval.seed}"
+    note = Note("intervals", f"rankings change in steps, so that their intervals are percentiles: {drawn}")
+    return shared.lines("ranking-agreement", title, headings, table, [note])
 
 
 def _flips(cited: CitedTable, values: Mapping[str, Floats], shared: Provenance) -> list[Table]:

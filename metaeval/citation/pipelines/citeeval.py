@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.citation.chat_models import estimate_for, open_chat, reply_texts, tokens_and_cost, why_unread
+from metaeval.citation.chat_models import estimate_for, reply_texts, tokens_and_cost, why_unread
 from metaeval.citation.citeeval.baselines import BASELINES
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, fingerprint, read_coefficients
 from metaeval.citation.citeeval.evaluate_responses import (
@@ -165,7 +165,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
         requests = [question.request for question in questions_of(answers, splits, asking)]
         requests += [inquiry.request for inquiry in inquiries_of(answers, splits, asking, by_model)]
         return shared.estimated(judges.config, str(estimate_for(requests, asking)))
-    with open_chat(asking, options.record, options.replay, progress, options.requests) as chat:
+    with options.opened(asking, progress) as chat:
         rated = evaluate(answers, splits, chat.ask, asking, profile, by_model, coefficients)
         models = chat.models
     # Refitted coefficients change the edit distance, and no baseline.

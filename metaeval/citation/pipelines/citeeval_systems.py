@@ -7,7 +7,6 @@ their formulas; those here are ours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, combinations
 
 import numpy as np
@@ -18,19 +17,16 @@ from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import CitedScenario
 from metaeval.citation.data_model import Answer
 from metaeval.citation.human.agreement import CorrelationName, correlations
-from metaeval.citation.measures import means, replicates
+from metaeval.citation.measures import means
 from metaeval.citation.pipelines.cited import CitedTable, Measure
 from metaeval.citation.pipelines.generate import amount
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell
 from metaeval.core.errors import UserError, shown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Table, plain
-from metaeval.stats.arrays import Floats, ratio
+from metaeval.stats.arrays import ratio
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SIGNED
-from metaeval.stats.intervals import intervals
-from metaeval.stats.resampling import Draws
 
 AnswerColumn = Sequence[float | None]
 
@@ -115,33 +111,18 @@ def _judging(cited: CitedTable, shared: Provenance, rated: Rated, asking: Asking
     return shared.lines("judging", "What was asked, and what came of it", ["system", *columns], table, [paid])
 
 
-def difference(cited: CitedTable, column: AnswerColumn, first: int, second: int) -> Estimate:
-    """Return the first system's mean of `column`, without None, less the second's, with its paired interval."""
-    known = np.array([value is not None for value in column], dtype=np.bool_)
-    rows = [cited.rows(system) for system in (first, second)]
-    both = np.concatenate(rows)
-    counts = np.bincount(cited.group[both[known[both]]], minlength=cited.n_groups)
-    resampling = cited.resampling if np.count_nonzero(counts) > 1 else replace(cited.resampling, n=0)
-    statistic = means(column)
-
-    def run(draws: Draws) -> Floats:
-        means_of = [replicates(statistic, numbers, cited.group, draws) for numbers in rows]
-        return np.asarray(means_of[0] - means_of[1])
-
-    return intervals(run, counts, resampling, SIGNED)[0]
-
-
 def _differences(
     cited: CitedTable, shared: Provenance, columns: Mapping[str, AnswerColumn], measures: Sequence[Measure]
 ) -> Table:
     table = TableLines()
     for (i, first), (j, second) in combinations(enumerate(cited.systems), 2):
-        gaps = [difference(cited, columns[measure.key], i, j) for measure in measures]
+        of = [means(columns[measure.key]) for measure in measures]
+        gaps = [cited.difference((mean, cited.rows(i)), (mean, cited.rows(j)), SIGNED) for mean in of]
         records = [
             {"first": first, "second": second, "measure": measure.key, **gap.record("difference")}
             for measure, gap in zip(measures, gaps, strict=True)
         ]
-        printed = [interval_cell(gap.ends, measure.column) for measure, gap in zip(measures, gaps, strict=True)]
+        printed = [interval_cell(gap, measure.column) for measure, gap in zip(measures, gaps, strict=True)]
         table.add("", f"{plain(first)} less {plain(second)}", printed, *records)
     headings = ["systems", *(measure.label for measure in measures)]
     title = "Differences between systems, on the same resampled groups"
@@ -157,8 +138,8 @@ def _omission(cited: CitedTable, shared: Provenance, rated: Rated) -> Table:
         mean, numbers = cited.interval_over(means(rates), rows), rows.tolist()
         agreed, known = _correlated(cited, words, rates, numbers)
         size = sum(words[n] for n in numbers) / len(numbers)
-        printed: list[Cell | str] = [interval_cell(mean.ends, THREE), f"{size:,.1f}"]
-        printed += [interval_cell(agreed[name].ends, THREE) for name in ("pearson", "spearman")]
+        printed: list[Cell | str] = [interval_cell(mean, THREE), f"{size:,.1f}"]
+        printed += [interval_cell(agreed[name], THREE) for name in ("pearson", "spearman")]
         record = {"system": system, "words": size, "answers": known, **mean.record("omission")}
         record |= {key: value for name in agreed for key, value in agreed[name].record(name).items()}
         table.add("", system, [*printed, f"{known:,} of {len(numbers):,}"], record)
@@ -185,7 +166,7 @@ def _retrieval(
             values = [column[n] for n in numbers if column[n] is not None]
             mean = sum(values) / len(values) if values else None
             agreed, known = _correlated(cited, column, quality, numbers)
-            printed = [cell(mean), *(interval_cell(each.ends, THREE) for each in agreed.values())]
+            printed = [cell(mean), *(interval_cell(each, THREE) for each in agreed.values())]
             record = {"system": system, "retrieval": name, "mean": mean, "answers": known}
             record |= {key: value for each in agreed for key, value in agreed[each].record(each).items()}
             table.add(plain(system), name, [*printed, f"{known:,} of {len(numbers):,}"], record)

@@ -17,7 +17,6 @@ from metaeval.citation.chat_models import (
     MONEY,
     ChatOptions,
     estimate_for,
-    open_chat,
     tokens_and_cost,
     why_unread,
 )
@@ -28,8 +27,7 @@ from metaeval.citation.generation.question_documents import task_of
 from metaeval.citation.generation.stage_requests import STAGES, load_prompts, prompt_names
 from metaeval.citation.generation.strategies import Draft
 from metaeval.citation.pipelines import options as shared
-from metaeval.citation.pipelines.layout import TableLines
-from metaeval.citation.pipelines.provenance import data_of, data_reference, options_text, settings_text
+from metaeval.citation.pipelines.provenance import TableLines, data_of, data_reference, options_text, settings_text
 from metaeval.citation.readers.answer_files import read_questions
 from metaeval.citation.readers.answers_jsonl import lines_of, own_row
 from metaeval.core.declared import Flag
@@ -95,7 +93,7 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
     if options.dry_run:
         return shared.estimated(options.run(), _estimate(questions, shots, chosen, chat))
     system = "/".join(filter(None, (chat.model, chosen.strategy, chosen.condition)))
-    with open_chat(chat, options.record, options.replay, progress, options.requests) as session:
+    with options.opened(chat, progress) as session:
         drafts = generation.generate(questions, session.ask, chosen, chat, system, shots)
         chat = session.settled(chat)
     lost = [draft for draft in drafts if draft.answer is None]

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.citation.chat_models import estimate_for, open_chat, tokens_and_cost
+from metaeval.citation.chat_models import estimate_for, tokens_and_cost
 from metaeval.citation.citeeval.edited_answers import Round, counts_of, further_rounds, judged_round
 from metaeval.citation.citeeval.evaluate_responses import cells
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
@@ -38,8 +38,7 @@ from metaeval.citation.pipelines.citeeval import (
     rated_table,
 )
 from metaeval.citation.pipelines.generate import amount
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell
 from metaeval.citation.readers.answers_jsonl import own_lines
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError, count
@@ -76,7 +75,7 @@ def _run(options: ImproveCommand, progress: Progress) -> Done:
         text += "every answer that was changed, about its citations alone (their contexts too, where an edit moved a "
         return shared.estimated(config, f"{text}sentence's end)")
     heard: dict[bytes, Any] = {}
-    with open_chat(asking, options.record, options.replay, progress, options.requests) as chat:
+    with options.opened(asking, progress) as chat:
 
         def ask(requests: Sequence[Any]) -> Sequence[Any]:
             """Send requests and return the replies; each request counts once, since later rounds repeat some."""
@@ -168,8 +167,8 @@ def _values(cited: CitedTable, shared: Provenance, rounds: Sequence[Round], scen
                 )
                 known, pairs = (int((~np.isnan(column[rows])).sum()) for column in columns)
                 worst, best = (value_of(current.rated.statistic(key, scenario, end), rows) for end in (0, 1))
-                printed.append(interval_cell(mean.ends, measure.column))
-                changed.append(interval_cell(change.ends, measure.column))
+                printed.append(interval_cell(mean, measure.column))
+                changed.append(interval_cell(change, measure.column))
                 record: dict[str, Scalar] = {"system": system, "round": turn, "measure": key, "value": mean.value}
                 record |= {"low": mean.low, "high": mean.high, "answers": known, "worst": worst, "best": best}
                 record |= {"change_value": change.value, "change_low": change.low, "change_high": change.high}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from metaeval.analyses.analysis import DeclaredOptions, Done, EncodingSettings
-from metaeval.citation.chat_models import ChatOptions, replayed_model
+from metaeval.analyses.analysis import DeclaredOptions, Done, EncodingSettings, Progress
+from metaeval.citation.chat_models import Chat, ChatOptions, open_chat, replayed_model
 from metaeval.citation.data_model import Answer
 from metaeval.core.config import (
     BatchSettings,
@@ -43,13 +43,9 @@ def _cut(value: Any) -> Any:
 
 def read_from(value: Any) -> Any:
     """Return files and objects as one flat sequence: lists in `value` are unpacked, and texts become paths."""
-    if isinstance(value, str | Path | Mapping) or not isinstance(value, Iterable):
-        return (Path(value) if isinstance(value, str) else value,)
-    parts = [
-        entry if isinstance(entry, Iterable) and not isinstance(entry, str | Path | Mapping) else (entry,)
-        for entry in value
-    ]
-    return tuple(Path(entry) if isinstance(entry, str) else entry for part in parts for entry in part)
+    if isinstance(value, Iterable) and not isinstance(value, str | Path | Mapping):
+        return tuple(part for each in value for part in read_from(each))
+    return (Path(value) if isinstance(value, str) else value,)
 
 
 NameList = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
@@ -179,6 +175,10 @@ class AsksChat(BudgetSettings, CiteOptions):
     dry_run: Annotated[bool, Flag()] = Field(
         default=False, description="Estimate only: nothing is scored, fetched or paid for."
     )
+
+    def opened(self, chat: ChatOptions, progress: Progress) -> AbstractContextManager[Chat]:
+        """Open the source of the model's replies for a block (`open_chat`). chat: the options of the model."""
+        return open_chat(chat, self.record, self.replay, progress, self.requests)
 
     @property
     def names_model(self) -> bool:

@@ -1,23 +1,60 @@
-"""What all tables of a pipeline run share: mostly the notes of their footers, and their settings and signatures."""
+"""What all tables of a pipeline run share: their lines, settings and signatures, and the notes of their footers."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
+from metaeval.citation.citation_table import CitationLine, claims_of
 from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.measures import group_codes
-from metaeval.citation.pipelines.layout import TableLines, grid_of
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.core.config import IntervalConfig
 from metaeval.core.errors import count
 from metaeval.core.files import resampled_fields, signature, versions
-from metaeval.report.result import Data, Interval, Ledger
-from metaeval.report.table import ColumnGroup, Note, Record, Scalar, Table, blocks_of, plain, share
+from metaeval.report.result import Column, Data, Interval, Ledger
+from metaeval.report.result_tables import cell
+from metaeval.report.table import (
+    Cell,
+    ColumnGroup,
+    Note,
+    Rank,
+    Record,
+    Scalar,
+    Table,
+    TableRow,
+    blocks_of,
+    plain,
+    share,
+)
 from metaeval.report.table_notes import few_groups, interval_text
+from metaeval.stats.estimate import Estimate
 
-_EXAMPLES = 3
-"""Number of missing verdicts that a note names."""
+
+@dataclass(frozen=True, eq=False)
+class TableLines:
+    """Named lines of cells in titled blocks, (block, name, cells), and their records."""
+
+    rows: list[TableRow] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+
+    def add(self, block: str, name: str, cells: Sequence[Cell | str], *records: Record) -> None:
+        """Append a line to a block, and its records."""
+        self.rows.append((block, name, cells))
+        self.records.extend(records)
+
+
+def interval_cell(known: Estimate, column: Column, ranks: Mapping[str, Rank] = MappingProxyType({})) -> Cell:
+    """Return the cell of a value and its interval. ranks: rank by printed number."""
+    printed = cell(*known.ends, column)
+    return replace(printed, rank=ranks.get(printed.number, ""))
+
+
+def value_records(values: Mapping[str, Estimate], **named: Scalar) -> list[Record]:
+    """Return a record of each measure: the fields `named`, the measure, its value and its interval."""
+    return [{**named, "measure": key, "value": of.value, "low": of.low, "high": of.high} for key, of in values.items()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,28 +73,6 @@ class Provenance:
     judges: Sequence[Mapping[str, object]] = ({},)
     after: Sequence[Note] = ()
 
-    def sheet(
-        self,
-        name: str,
-        title: str,
-        records: Sequence[Record],
-        grid: Table,
-        notes: Sequence[Note] = (),
-    ) -> Table:
-        """Return a table of the run. grid: its headings and lines. notes: its own notes; empty ones are left out."""
-        footer = tuple(note for note in (*notes, *self.after) if note.text or note.items)
-        key = (name, self.data.name, self.kind) if self.kind else (name, self.data.name)
-        drawn = self.interval
-        fixed = {
-            **resampled_fields(drawn.level, drawn.resamples, drawn.seed, drawn.fewest),
-            **versions("metaeval", "numpy"),
-        }
-        answers = {"answers": data_reference(self.data), **self.fields}
-        signatures = tuple(signature({**answers, **judge, **fixed}) for judge in self.judges)
-        settings = {**self.fields, **drawn.drawn()}
-        titled = replace(grid, key=key, title=title, subtitle=self.subtitle, footer=footer, signatures=signatures)
-        return replace(titled, name=name, data=self.data, settings=settings, records=records).noting(self.data.demo)
-
     def lines(
         self,
         name: str,
@@ -67,10 +82,34 @@ class Provenance:
         notes: Sequence[Note] = (),
         groups: tuple[ColumnGroup, ...] = (),
     ) -> Table:
-        """Return a table of named lines in titled blocks. headings: that of the names, then those of the cells."""
+        """Return a table of named lines in titled blocks, with a legend where a number has a rank.
+
+        headings: that of the names, then those of the cells. notes: its own notes; empty ones are left out.
+        """
         stub, *others = headings
-        blocks = blocks_of(table.rows) if table.rows else ()
-        return self.sheet(name, title, table.records, grid_of(blocks, stub, others, groups), notes)
+        drawn, data = self.interval, self.data
+        fixed = {
+            **resampled_fields(drawn.level, drawn.resamples, drawn.seed, drawn.fewest),
+            **versions("metaeval", "numpy"),
+        }
+        answers = {"answers": data_reference(data), **self.fields}
+        ranked = any(isinstance(cell, Cell) and cell.rank for *_, cells in table.rows for cell in cells)
+        return Table(
+            key=tuple(filter(None, (name, data.name, self.kind))),
+            title=title,
+            subtitle=self.subtitle,
+            headings=tuple(others),
+            blocks=blocks_of(table.rows) if table.rows else (),
+            legend="Bold: highest value of the block; underlined: second highest." if ranked else "",
+            footer=tuple(note for note in (*notes, *self.after) if note.text or note.items),
+            signatures=tuple(signature({**answers, **judge, **fixed}) for judge in self.judges),
+            stub=stub,
+            groups=groups,
+            name=name,
+            data=data,
+            settings={**self.fields, **drawn.drawn()},
+            records=table.records,
+        ).noting(data.demo)
 
 
 def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, citations: int) -> Data:
@@ -85,16 +124,6 @@ def data_of(name: str, split: str, answers: Sequence[Answer], statements: int, c
         groups=group_codes(answers)[1],
         levels={},
     )
-
-
-def reasons_text(counts: Mapping[str, int], of: str, examples: Sequence[tuple[str, str, str]]) -> str:
-    """Return, as text, how many verdicts are missing by reason, with the first `_EXAMPLES` examples.
-
-    counts: by reason. of: text of the total that they are part of. examples: (answer, place, text) of each.
-    """
-    shown = [(answer, place, plain(text)) for answer, place, text in examples[:_EXAMPLES]]
-    first = [f"{answer}, {place}: {text if len(text) <= 60 else f'{text[:59]}…'}" for answer, place, text in shown]
-    return f"{counts_text(counts)} (of {of}); first: {'; '.join(first)}"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
@@ -149,12 +178,6 @@ def uncertainty(interval: IntervalConfig, groups: int | None = None) -> Note:
     return Note("uncertainty", f"{interval_text(drawn, groups)}{f' ({few})' if few else ''}")
 
 
-def ranking_intervals(interval: IntervalConfig) -> Note:
-    """Return the note that intervals of the rankings of systems are percentile intervals."""
-    drawn = f"{count(interval.resamples, 'resample')} of groups, seed {interval.seed}"
-    return Note("intervals", f"rankings change in steps, so that their intervals are percentiles: {drawn}")
-
-
 def data_reference(data: Data) -> str:
     """Return the data as a signature names them: NAME@FINGERPRINT."""
     return f"{data.name}@{data.fingerprint[:12]}"
@@ -168,3 +191,16 @@ def truncation(backends: Iterable[Backend]) -> Note:
         return f"{pairs} of pairs are longer than the metric reads; {tokens} of tokens cut" if read.cut_pairs else ""
 
     return by_backend("truncation", ((backend.name, text(backend.ledger)) for backend in backends))
+
+
+def marks_text(lines: Sequence[CitationLine]) -> str:
+    """Return, as text, the number of uncited claims, and of marks not judged as written, by state and problem."""
+    claims, wrong = claims_of(lines), [line for line in lines if line.problem]
+    uncited = sum(line.state == "uncited" for line in claims)
+    parts = [f"uncited {uncited:,} of {count(len(claims), 'claim')}"] if uncited else []
+    unlike = (line.state for line in lines if line.start is not None and line.state not in ("judged", "unjudged"))
+    parts.append(counts_text(Counter(unlike)))
+    if wrong:
+        problems = counts_text(Counter(str(line.problem) for line in wrong))
+        parts.append(f"problems: {problems} (first: {wrong[0].answer}, offset {wrong[0].start})")
+    return "; ".join(filter(None, parts))

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.citation.chat_models import estimate_for, open_chat
+from metaeval.citation.chat_models import estimate_for
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Coefficients, coefficients_text
 from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import asked_fields, load_prompts, questions_of
@@ -25,8 +25,16 @@ from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import group_codes
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.citeeval import AsksJudge, check_edited
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
-from metaeval.citation.pipelines.provenance import Provenance, counts_text, data_of, data_reference, uncertainty
+from metaeval.citation.pipelines.provenance import (
+    Provenance,
+    TableLines,
+    counts_text,
+    data_of,
+    data_reference,
+    interval_cell,
+    uncertainty,
+    value_records,
+)
 from metaeval.core.declared import Flag, one_of
 from metaeval.core.errors import UserError, count
 from metaeval.core.files import sha256_json, write_text
@@ -74,7 +82,7 @@ def _run(options: RefitCommand, progress: Progress) -> Done:
     if options.dry_run:
         estimate = estimate_for([question.request for question in questions_of(answers, splits, asking)], asking)
         return shared.estimated(config, f"{count(len(answers), 'answer')} to be edited: {estimate}")
-    with open_chat(asking, options.record, options.replay, progress, options.requests) as chat:
+    with options.opened(asking, progress) as chat:
         rated = evaluate(answers, splits, chat.ask, asking, profile)
         models = chat.models
     # Without edits, the fit would fail for want of ratings, which is not the cause.
@@ -175,14 +183,9 @@ def _write(folder: Path, coefficients: Coefficients, origin: Mapping[str, Any]) 
 def _agreement(agreed: Mapping[str, Mapping[str, Estimate]], around: Provenance) -> Table:
     table = TableLines()
     for key, measures in agreed.items():
-        cells = [interval_cell(interval.ends, THREE) for interval in measures.values()]
+        cells = [interval_cell(interval, THREE) for interval in measures.values()]
         line = "" if key == "difference" else key  # on another scale than the values, so that figures leave it out
-        records = [
-            {"coefficients": key, "line": line, "measure": name}
-            | {"value": interval.value, "low": interval.low, "high": interval.high}
-            for name, interval in measures.items()
-        ]
-        table.add("", ROWS[key], cells, *records)
+        table.add("", ROWS[key], cells, *value_records(measures, coefficients=key, line=line))
     reading = Note(
         "reading",
         f"refitted: by a fit on the other groups ({FOLDS} folds); a statement without edits takes part in the fit, and "

@@ -14,16 +14,15 @@ from metaeval.citation.aliice.citation_lines import aliice_lines
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.aliice.claim_rewriting import claim_key
 from metaeval.citation.aliice.claims import read_answers
-from metaeval.citation.chat_models import ChatOptions, estimate_for, open_chat
+from metaeval.citation.chat_models import ChatOptions, estimate_for
 from metaeval.citation.citation_table import CitationLine, claims_of
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import AnswerShare, Statistic, citation_shares, replicates
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedTable, Measure
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Judges
-from metaeval.citation.pipelines.provenance import Provenance, options_text
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, options_text, value_records
 from metaeval.citation.stated_answers import headlines
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError, count
@@ -74,7 +73,7 @@ def _run(options: RewriteOptions, progress: Progress) -> Done:
     if options.dry_run:
         requests = [claim_rewriting.request_for(each, prompt, chat) for each in cut]
         return shared.estimated(judges.config, f"{count(len(cut), 'claim')} to rewrite: {estimate_for(requests, chat)}")
-    with open_chat(chat, options.record, options.replay, progress, options.requests) as session:
+    with options.opened(chat, progress) as session:
         rewritings = claim_rewriting.rewrite(cut, session.ask, prompt, chat)
         chat = session.settled(chat)
     again = claim_rewriting.with_rewritings(read, rewritings)
@@ -129,9 +128,9 @@ def _claims(cited: CitedTable, rows: Sequence[Mapping[str, Any]], sent: Ints, ar
     replies = claim_rewriting.reply_shares(rows)
     for title, measured in (("claims that were sent", replies), ("verdicts on both wordings", verdicts)):
         for name, value, of in measured:
-            shown = interval_cell(value.ends, _KAPPA if name == "kappa" else _PERCENT)
-            record = {"measure": name, "value": value.value, "low": value.low, "high": value.high, "claims": of}
-            table.add(title, name, [shown, f"{of:,}"], record)
+            shown = interval_cell(value, _KAPPA if name == "kappa" else _PERCENT)
+            (record,) = value_records({name: value})
+            table.add(title, name, [shown, f"{of:,}"], {**record, "claims": of})
     return around.lines("rewriting", "Claims written again", ("measure", "value", "of claims"), table)
 
 
@@ -148,7 +147,7 @@ def _scores(cited: CitedTable, old: Mapping[str, Statistic], new: Mapping[str, S
 
         (change,) = intervals(changed, rows, cited.resampling, SIGNED)
         values = [cited.interval_over(old[key], every), cited.interval_over(new[key], every), change]
-        cells = [interval_cell(value.ends, _PERCENT) for value in values]
+        cells = [interval_cell(value, _PERCENT) for value in values]
         record: dict[str, Any] = {"measure": key}
         for name, value in zip(("before", "after", "change"), values, strict=True):
             record |= value.record(name)

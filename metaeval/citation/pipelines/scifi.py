@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Annotated
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
-from metaeval.citation.chat_models import ChatOptions, estimate_for, open_chat
+from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import AnswerShare, Statistic, macro, micro
@@ -146,61 +147,54 @@ def fact_maker(options: FactOptions) -> Parser | ChatOptions:
     return chat
 
 
-def estimate(options: FactOptions, maker: Parser | ChatOptions, answers: Sequence[Answer]) -> str:
+def estimate(
+    answers: Sequence[Answer],
+    rules: ScifiOptions,
+    maker: Parser | ChatOptions,
+    splitter: SentenceSplitter,
+    replay: Path | None = None,
+) -> str:
     """Return a line on what making the facts would still cost; nothing is sent, and no key is needed."""
     if isinstance(maker, Parser):
         return "A parser makes the facts: no chat model is asked, and nothing is paid for them."
-    if options.replay is not None:
-        return f"The replies are in {options.replay}: no chat model is asked, and nothing is paid for them."
-    return estimate_facts(answers, options.rules, maker, find_sentence_splitter(options.splitter))
-
-
-def estimate_facts(
-    answers: Sequence[Answer], options: ScifiOptions, chat: ChatOptions, splitter: SentenceSplitter
-) -> str:
-    """Return a line on what asking a chat model for the facts would still cost."""
-    requests = facts.requests_for(answers, options, chat, splitter)
+    if replay is not None:
+        return f"The replies are in {replay}: no chat model is asked, and nothing is paid for them."
+    requests = facts.requests_for(answers, rules, maker, splitter)
     read = [read_sentences(answer, splitter) for answer in answers]
     # The citation of their facts depends on where the model says that they are stated.
     several = sum(len(sentence.groups) > 1 for sentences in read for sentence in sentences)
-    first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, chat)}."
-    if not several:
-        return first
-    return (
-        f"{first} Then one more request for each fact of {count(several, 'sentence')} with several citations; the "
-        "first replies determine how many."
-    )
+    first = f"{count(len(requests), 'sentence')} to decompose: {estimate_for(requests, maker)}."
+    then = f" Then one more request for each fact of {count(several, 'sentence')} with several citations; the first "
+    return f"{first}{then}replies determine how many." if several else first
 
 
 def make_facts(
-    options: FactOptions, maker: Parser | ChatOptions, answers: Sequence[Answer], progress: Progress
+    answers: Sequence[Answer],
+    rules: ScifiOptions,
+    maker: Parser | ChatOptions,
+    splitter: SentenceSplitter,
+    chat: Chat | None = None,
 ) -> tuple[list[AnswerFacts], dict[str, Scalar]]:
-    """Return the facts of every answer, and the fields that they add to a signature."""
-    rules, splitter = options.rules, find_sentence_splitter(options.splitter)
-    if isinstance(maker, Parser):
-        read = facts.read_with_parser(answers, maker, splitter)
-        return read, {"facts": facts.facts_signature(rules, maker)}
-    with open_chat(maker, options.record, options.replay, progress, options.requests) as chat:
-        read = facts.read_with_model(answers, rules, chat.ask, maker, splitter)
-    return read, {
-        "facts": facts.facts_signature(rules, chat.settled(maker)),
-        **({"answered_as": ", ".join(chat.models)} if chat.models else {}),
-    }
+    """Return the facts of every answer, and the fields that they add to a signature. chat: where a model is asked."""
+    if chat is None or isinstance(maker, Parser):
+        return facts.read_with_parser(answers, maker, splitter), {"facts": facts.facts_signature(rules, maker)}
+    read = facts.read_with_model(answers, rules, chat.ask, maker, splitter)
+    answered = {"answered_as": ", ".join(chat.models)} if chat.models else {}
+    return read, {"facts": facts.facts_signature(rules, chat.settled(maker)), **answered}
 
 
 def judge_facts(
-    options: FactOptions, read: Sequence[AnswerFacts], fields: Mapping[str, Scalar], judges: Judges
+    options: FactOptions, maker: Parser | ChatOptions, answers: Sequence[Answer], judges: Judges, progress: Progress
 ) -> tuple[CitedTable, Sequence[Note], Sequence[tuple[int, str]]]:
-    """Return the table of facts that each metric judges, its notes, and numbers of sentences, facts and marks.
-
-    fields: those of the facts' signature (`make_facts`).
-    """
+    """Return the table of facts that each metric judges, its notes, and numbers of sentences, facts and marks."""
     rules, splitter = options.rules, find_sentence_splitter(options.splitter)
+    with nullcontext() if isinstance(maker, Parser) else options.opened(maker, progress) as chat:
+        read, fields = make_facts(answers, rules, maker, splitter, chat)
     cited = CitedTable(
         "scifi",
         "SCiFi",
         shared.name_of_data(options.files),
-        [each.answer for each in read],
+        answers,
         judges.config,
         {"pipeline": "scifi", "options": rules.signature, "splitter": splitter.name, **fields},
         DEFINITIONS,
@@ -224,10 +218,15 @@ def judge_facts(
             for line in stated
             if line.reason and line.value is None
         ]
+        for each in read:  # sentences that count for a measure and whose facts are unknown
+            for number in answer_measures.lost_citing(each, rules):
+                place, text = f"sentence {number}", each.sentences[number - 1].text
+                lacking.append((each.answer.id, place, text, each.lost[number]))
+            lacking += [(each.answer.id, "reference", "", "no facts")] * each.reference_lost
         cited.add(
             backend,
             partial(_measured, entailment, coverage),
-            lacking=[*lacking, *_lost(read, rules)],
+            lacking=lacking,
             rows={kind: records for kind, records in rows.items() if records},
             whole={
                 "count_valued": partial(_total, entailment, None),
@@ -267,21 +266,6 @@ def _measured(
     return statistics
 
 
-def _lost(read: Sequence[AnswerFacts], rules: ScifiOptions) -> list[Lacking]:
-    """Return the sentences that count for a measure and whose facts are unknown."""
-    lost: list[Lacking] = []
-    for each in read:
-        for number in answer_measures.lost_citing(each, rules):
-            lost.append((each.answer.id, f"sentence {number}", each.sentences[number - 1].text, each.lost[number]))
-        lost += [(each.answer.id, "reference", "", "no facts")] * each.reference_lost
-    return lost
-
-
-def one_fact_each(sentences: int) -> str:
-    """Return, as text, what the bounds assume of the sentences whose facts are unknown. sentences: their number."""
-    return f"if {'the' if sentences == 1 else 'each of'} {count(sentences, 'sentence')} without facts states one"
-
-
 def _lost_sentences(read: Sequence[AnswerFacts]) -> str:
     """Return, as text, the number of sentences whose facts are missing, in answers and references."""
     causes = Counter(reason for answer in read for reason in answer.lost.values())
@@ -295,15 +279,18 @@ def _lost_sentences(read: Sequence[AnswerFacts]) -> str:
     if of_references:
         parts.append(f"{count(of_references, 'sentence')} of references, which coverage leaves out")
     unknown = sum(len(answer.lost) for answer in read) + of_references
-    return "; ".join([*parts, f"the bounds hold {one_fact_each(unknown)}"] if unknown else [])
+    each = "the" if unknown == 1 else "each of"
+    parts.append(f"the bounds hold if {each} {count(unknown, 'sentence')} without facts states one")
+    return "; ".join(parts) if unknown else ""
 
 
 def _run(options: ScifiCommand, progress: Progress) -> Done:
     judges, maker = Judges(options, progress, find=fact_cutoff), fact_maker(options)
     answers = shared.answers_in(options)
     if options.dry_run:
-        return shared.estimated(judges.config, estimate(options, maker, answers))
-    cited, notes, counted = judge_facts(options, *make_facts(options, maker, answers, progress), judges)
+        how = options.rules, maker, find_sentence_splitter(options.splitter), options.replay
+        return shared.estimated(judges.config, estimate(answers, *how))
+    cited, notes, counted = judge_facts(options, maker, answers, judges, progress)
     return cited.done(options.files, *notes, counted=counted)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from metaeval.citation.data_model import Answer
-from metaeval.citation.pipelines.layout import TableLines
-from metaeval.citation.pipelines.provenance import Provenance
+from metaeval.citation.pipelines.provenance import Provenance, TableLines
 from metaeval.citation.scifi.text_statistics import CitationCounts, citation_counts
 from metaeval.core.errors import UserError, count, did_you_mean, shown
 from metaeval.corpus.sentences import SentenceSplitter

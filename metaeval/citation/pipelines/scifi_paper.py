@@ -11,13 +11,12 @@ from pydantic import BeforeValidator, Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
-from metaeval.citation.measures import Statistic, replicates, value_of
+from metaeval.citation.measures import Statistic
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedSheets, CitedTable
-from metaeval.citation.pipelines.layout import TableLines, interval_cell
 from metaeval.citation.pipelines.metric_verdicts import Judges
-from metaeval.citation.pipelines.provenance import Provenance
-from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_cutoff, fact_maker, judge_facts, make_facts
+from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, value_records
+from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_cutoff, fact_maker, judge_facts
 from metaeval.citation.pipelines.scifi_groups import group_table
 from metaeval.citation.scifi.text_statistics import citation_counts
 from metaeval.core.declared import Flag, as_list
@@ -26,10 +25,8 @@ from metaeval.core.files import safe_name
 from metaeval.report.result import Column
 from metaeval.report.result_tables import cell, rank
 from metaeval.report.table import Cell, Note, Rank, Record, Table, format_value, plain
-from metaeval.stats.arrays import Floats, Ints, group_totals
+from metaeval.stats.arrays import Ints
 from metaeval.stats.estimate import Estimate
-from metaeval.stats.intervals import intervals
-from metaeval.stats.resampling import Draws
 
 STRATEGIES = ("truncated", "summary", "two-stage")
 """Last parts of systems' names (MODEL/STRATEGY, as `cite generate` writes them) that are lines of a model's block."""
@@ -102,9 +99,10 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
     judges, maker = Judges(options, progress, needed=judged, find=fact_cutoff), fact_maker(options)
     answers = shared.answers_in(options)
     if options.dry_run:
-        return shared.estimated(judges.config, estimate(options, maker, answers))
+        text = estimate(answers, options.rules, maker, splitter, options.replay)
+        return shared.estimated(judges.config, text)
     if judged:
-        cited, notes, counted = judge_facts(options, *make_facts(options, maker, answers, progress), judges)
+        cited, notes, counted = judge_facts(options, maker, answers, judges, progress)
     else:
         fields = {"pipeline": "tables-scifi", "splitter": splitter.name, "tokenizer": options.tokenizer}
         cited = CitedTable("scifi", "SCiFi", shared.name_of_data(options.files), answers, judges.config, fields, ())
@@ -167,7 +165,7 @@ def _results(cited: CitedTable, models: Models, around: Provenance) -> Table:
         for strategy, estimates in zip(models[model], of_model, strict=True):
             cells: list[Cell] = []
             for column in _COLUMNS:
-                printed = interval_cell(estimates[column.key].ends, column)
+                printed = interval_cell(estimates[column.key], column)
                 places: Mapping[Rank, Sequence[Mapping[str, Estimate]]] = {"second": of_model, "best": every}
                 for place, peers in places.items():
                     ranks = rank((each[column.key].value for each in peers), column)
@@ -181,11 +179,8 @@ def _results(cited: CitedTable, models: Models, around: Provenance) -> Table:
 
 
 def _records(model: str, strategy: str, values: Mapping[str, Estimate]) -> list[Record]:
-    return [
-        {"model": model, "strategy": strategy, "measure": key.removesuffix("_facts")}
-        | {"value": known.value, "low": known.low, "high": known.high}
-        for key, known in values.items()
-    ]
+    printed = {key.removesuffix("_facts"): known for key, known in values.items()}
+    return value_records(printed, model=model, strategy=strategy)
 
 
 def _differences(cited: CitedTable, models: Models, trained: Sequence[str], around: Provenance) -> Table:
@@ -212,28 +207,14 @@ def _differences(cited: CitedTable, models: Models, trained: Sequence[str], arou
             if lost := sum(rows.size for rows in of_both) - sum(rows.size for rows in kept):
                 lines = f"{count(lost, 'answer')} to questions that only one of the two answered"
                 left_out.append(f"{pair} ({strategy}): {lines}")
-            differences = {key: _difference(cited, of, kept) for key, of in _measures(cited).items()}
+            measured = _measures(cited).items()
+            differences = {key: cited.difference((of, kept[1]), (of, kept[0])) for key, of in measured}
             cells = [cell(*differences[column.key].ends, column, signed=True) for column in _COLUMNS]
             named = " to ".join(names)
             table.add(plain(named), strategy, cells, *_records(named, strategy, differences))
     reading = "after training less before it; intervals are paired: they resample questions with both answers"
     notes = [Note("reading", reading), Note("left out", "; ".join(map(plain, left_out)))]
     return around.lines("table-3", "Differences after training", _HEADINGS, table, notes)
-
-
-def _difference(cited: CitedTable, statistic: Statistic, rows: Sequence[Ints]) -> Estimate:
-    """Return a statistic of the second rows less that of the first, with its interval; None if either is undefined."""
-    if any(value_of(statistic, each) is None for each in rows):
-        return Estimate(None)
-
-    def run(draws: Draws) -> Floats:
-        before, after = (replicates(statistic, each, cited.group, draws) for each in rows)
-        return after - before
-
-    counts = sum(group_totals(statistic.counts[each], cited.group[each], cited.n_groups) for each in rows)
-    alone = np.unique(cited.group[rows[0]]).size < 2
-    resampling = replace(cited.resampling, n=0) if alone else cited.resampling
-    return intervals(run, np.asarray(counts).astype(np.int64), resampling)[0]
 
 
 TABLES_SCIFI = Analysis(

@@ -8,10 +8,11 @@ import json
 import pytest
 
 import metaeval
+from metaeval.citation.chat_models import recording
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.options import answers_in
 from metaeval.citation.pipelines.scifi import SCIFI, fact_cutoff, fact_maker, judge_facts
-from metaeval.citation.scifi.facts import facts_signature, read_with_model
+from metaeval.citation.scifi.facts import read_with_model
 from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
 
@@ -77,19 +78,19 @@ class Stored(list):
 
 
 @pytest.fixture
-def assessed(write, stored_backend):
+def assessed(tmp_path, write, stored_backend):
     """Make the facts from the replies above, value them with backends of scores, and return the tables."""
 
     def made(*scores, rows=ANSWERS, threshold=None, resamples=200, **settings):
+        replies = tmp_path / "replies.jsonl"
         options = SCIFI.options(
-            files=[write(rows)], splitter="rules", model="t", **settings,
+            files=[write(rows)], splitter="rules", model="t", replay=replies, **settings,
             interval={"resamples": resamples, "fewest": 2},
         )  # fmt: skip
         chat, answers = fact_maker(options), answers_in(options)
-        read = read_with_model(answers, options.rules, ask, chat)
+        read_with_model(answers, options.rules, recording(ask, replies), chat)
         backends = [stored_backend(of, threshold, f"judge {n}") for n, of in enumerate(scores or (SCORES,), start=1)]
-        fields = {"facts": facts_signature(options.rules, chat), "answered_as": "tiny-2"}
-        cited, notes, counted = judge_facts(options, read, fields, Stored(options, backends))
+        cited, notes, counted = judge_facts(options, chat, answers, Stored(options, backends), None)
         return cited.done(options.files, *notes, counted=counted).value
 
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,14 +15,13 @@ from metaeval.analyses.analysis_job import write_result
 from metaeval.citation.alce.citations import PROFILES, read_alce
 from metaeval.citation.aliice.citation_lines import read_aliice
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for, open_chat
+from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
 from metaeval.citation.citation_table import find_profile
 from metaeval.citation.citeeval.baselines import (
     BASELINES,
     KINDS,
     LABEL,
     Baseline,
-    Inquiry,
     JudgedStatements,
     autoais,
     prompts_of,
@@ -33,7 +33,7 @@ from metaeval.citation.citeeval.evaluate_responses import (
     inquiries_of,
     judged_baselines,
 )
-from metaeval.citation.citeeval.judge import Asking, JudgeQuestion, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.options_and_values import PROFILES as CITEEVAL
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.human.rated_statements import Aligned, Gaps, Level, cited_alone, rated_levels
@@ -55,10 +55,10 @@ from metaeval.citation.pipelines.meta.measured import (
 )
 from metaeval.citation.pipelines.meta.tables import meta_sheets
 from metaeval.citation.pipelines.metric_verdicts import Backend, Judges
-from metaeval.citation.pipelines.scifi import estimate_facts, fact_cutoff
+from metaeval.citation.pipelines.scifi import estimate, fact_cutoff, make_facts
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import counter, fact_lines
-from metaeval.citation.scifi.facts import facts_signature, read_with_model, read_with_parser
+from metaeval.citation.scifi.facts import facts_signature
 from metaeval.core import config as groups
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError, count, unknown
@@ -154,10 +154,10 @@ class MetaEvaluation:
         decided = {"alce", "aliice", "autoais"} & {*self.names}
         self.judges = Judges(options, progress, decides=decides) if decided else ()
         self.graders = Judges(options, progress, find=fact_cutoff) if has_facts else ()
-        self.parser = find_parser(PARSER) if has_facts and options.facts == "parser" else None
-        if has_facts and (maker := self.parser or self.chat):
+        self.maker = (find_parser(PARSER) if options.facts == "parser" else self.chat) if has_facts else None
+        if self.maker is not None:
             # Unreadable prompts and missing tokenizers are errors here, before anything is asked.
-            facts_signature(self.facts, maker), counter(self.facts.tokenizer)
+            facts_signature(self.facts, self.maker), counter(self.facts.tokenizer)
         self.name = shared.name_of_data(options.files)
         with shared.as_files(options.files) as (files, _):
             self.human = read_human_set(files, human=options.human)
@@ -200,25 +200,26 @@ class MetaEvaluation:
             return "No pipeline here asks a chat model: nothing is sent, and nothing is paid."
         if self.options.replay is not None:
             return f"The replies are in {self.options.replay}: no chat model is asked, and nothing is paid."
-        questions: dict[str, Sequence[JudgeQuestion | Inquiry]] = {}
+        requests = {}
         if "citeeval" in self.names:
             judged = f"citeeval, {count(len(self.answers), 'answer')} to judge"
-            questions[judged] = [*questions_of(self.answers, self.splits, self.asking)]
+            requests[judged] = [each.request for each in questions_of(self.answers, self.splits, self.asking)]
         if self.by_model:
-            questions[" and ".join(self.by_model)] = inquiries_of(self.answers, self.splits, self.asking, self.by_model)
-        requests = {name: [each.request for each in of_name] for name, of_name in questions.items()}
+            inquiries = inquiries_of(self.answers, self.splits, self.asking, self.by_model)
+            requests[" and ".join(self.by_model)] = [each.request for each in inquiries]
         lines = [f"{name}: {estimate_for(of_name, self.chat)}" for name, of_name in requests.items()]
-        if "scifi" in self.names and self.parser is None:
-            lines.append(f"scifi, {estimate_facts(self.answers, self.facts, self.chat, self.splitter)}")
+        if self.maker is self.chat:
+            lines.append(f"scifi, {estimate(self.answers, self.facts, self.chat, self.splitter)}")
         return "\n".join(lines)
 
     def compare(self) -> MetaEvaluation:
         """Ask the chat model, if any, then the metrics, and compare every measure with the ratings; return itself."""
-        options, chat_facts = self.options, None
-        if self.chat is not None:
-            with open_chat(self.chat, options.record, options.replay, self.progress, options.requests) as chat:
-                self._ask(chat)
-                chat_facts = self.facts_of(chat) if "scifi" in self.names else None
+        options, facts = self.options, ([], {})
+        with nullcontext() if self.chat is None else options.opened(self.chat, self.progress) as chat:
+            if chat is not None and self.asking is not None:
+                self._ask(chat, self.asking)
+            if self.maker is not None:
+                facts = make_facts(self.answers, self.facts, self.maker, self.splitter, chat)
         for reading in self.readings:
             if "cvcp" in reading.statistics:
                 cvcp = whole_values(self.answers, reading.statistics["cvcp"].alone)
@@ -233,7 +234,6 @@ class MetaEvaluation:
                 values = baseline_values(self.answers, self.splits, autoais(self.answers, self.splits, backend.entails))
                 fields = {"pipeline": "autoais", "splitter": self.split}
                 self.measured += measurements("autoais", fields, values, backend)
-        facts = chat_facts or (self.facts_of() if self.parser else ([], {}))
         for backend in self.graders:
             self.backends.append(("scifi", backend))
             self.measured += self.entailment(*facts, backend)
@@ -250,43 +250,30 @@ class MetaEvaluation:
             raise UserError(self.left_out[-1][1])
         return self
 
-    def _ask(self, chat: Chat) -> None:
+    def _ask(self, chat: Chat, asking: Asking) -> None:
         """Add the measures of CiteEval's judge, and of the baselines."""
-        if self.asking is None:
-            return
-        how, signed = (self.answers, self.splits), partial(asked_fields, self.asking, chat.models)
+        how, signed = (self.answers, self.splits), partial(asked_fields, asking, chat.models)
         baselines: Mapping[Baseline, JudgedStatements] = {}
         if "citeeval" in self.names:
-            self.rated = evaluate(*how, chat.ask, self.asking, self.citeeval, self.by_model)
+            self.rated = evaluate(*how, chat.ask, asking, self.citeeval, self.by_model)
             baselines = self.rated.baselines
             fields = {"pipeline": "citeeval", "profile": self.profile, "scenario": self.options.scenario}
             fields |= {"splitter": self.split, **signed()}
             self.measured += measurements("citeeval", fields, citeeval_values(self.rated, self.options.scenario))
         elif self.by_model:
-            inquiries = inquiries_of(*how, self.asking, self.by_model)
+            inquiries = inquiries_of(*how, asking, self.by_model)
             heard = [*zip(inquiries, chat.ask([inquiry.request for inquiry in inquiries]), strict=True)]
-            baselines = judged_baselines(*how, heard, self.asking, self.citeeval, self.by_model)
+            baselines = judged_baselines(*how, heard, asking, self.citeeval, self.by_model)
         for name, judged in baselines.items():
             prompts = prompts_of([LABEL] if name == "attrscore" else KINDS)
             fields = {"pipeline": name, "profile": self.profile, "splitter": self.split}
             fields |= signed(prompts, max_tokens=BASELINE_TOKENS)
             self.measured += measurements(name, fields, baseline_values(*how, judged.values))
 
-    def facts_of(self, chat: Chat | None = None) -> tuple[list[AnswerFacts], dict[str, object]]:
-        """Return the facts of every answer, from the parser or the chat model, and the fields of their signature."""
-        if self.parser is not None:
-            facts = read_with_parser(self.answers, self.parser, self.splitter)
-            return facts, {"facts": facts_signature(self.facts, self.parser)}
-        if chat is None or self.chat is None:
-            raise ValueError("facts need a parser or a chat model")
-        facts = read_with_model(self.answers, self.facts, chat.ask, self.chat, self.splitter)
-        text = facts_signature(self.facts, chat.settled(self.chat))
-        return facts, {"facts": text, "answered_as": ", ".join(chat.models) or self.chat.model}
-
     def entailment(
         self, facts: Sequence[AnswerFacts], fields: Mapping[str, object], backend: Backend
     ) -> list[Measurement]:
-        """Return SCiFi's citation entailment with a backend. facts, fields: as `facts_of` returns them."""
+        """Return SCiFi's citation entailment with a backend. facts, fields: as `make_facts` returns them."""
         lines = fact_lines(facts, backend.entails, self.facts, backend.soft, self.splitter)
         signed = {"pipeline": "scifi", "options": self.facts.signature, "splitter": self.splitter.name, **fields}
         return measurements("scifi", signed, {"entailment": fact_values(facts, lines, self.facts)}, backend)

@@ -16,7 +16,7 @@ from metaeval.citation.human import agreement
 from metaeval.citation.human.benchmark_statistics import bench_statistics
 from metaeval.citation.human.rated_statements import Level, known
 from metaeval.citation.pipelines import provenance
-from metaeval.citation.pipelines.layout import TableLines
+from metaeval.citation.pipelines.provenance import TableLines
 from metaeval.core.errors import count
 from metaeval.core.files import sha256_json
 from metaeval.report.result_tables import cell
