@@ -28,11 +28,9 @@ from metaeval.citation.stated_answers import StatedAnswers
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.stats.influence import COUNTS
 
-READER = "gaotianyu1350/roberta-large-squad"
-"""The question-answering model of the published scores."""
+READER = "gaotianyu1350/roberta-large-squad"  # the question-answering model of the published scores
 
-MAUVE_MODEL = "gpt2-large"
-"""The model whose last hidden state represents a text in the published scores."""
+MAUVE_MODEL = "gpt2-large"  # the model whose last hidden state represents a text in the published scores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

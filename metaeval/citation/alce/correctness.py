@@ -222,8 +222,7 @@ def reader_values(
     return {name: [answer_scores.get(name) for answer_scores in scores] for name in READER_MEASURES}
 
 
-SEED = 25
-"""The default of the package mauve-text, which the released code keeps."""
+SEED = 25  # the default of the package mauve-text, which the released code keeps
 
 _KINDS = ("gpt2", "bert")
 

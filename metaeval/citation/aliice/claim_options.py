@@ -72,4 +72,3 @@ RELEASED = AliiceProfile(
 PROFILES: Mapping[str, AliiceProfile] = {"paper": PAPER, "released": RELEASED}
 
 aliice_profile = partial(find_profile, PROFILES)
-"""Return a profile of ALiiCE; see `find_profile`."""

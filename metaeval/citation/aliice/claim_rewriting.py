@@ -140,10 +140,8 @@ def _letters(text: str) -> str:
 
 
 PROMPT = Path(__file__).parent / "prompts" / "rewriting.txt"
-"""The project's own prompt."""
 
-MAX_TOKENS = 512
-"""Most tokens in a reply, where the user sets no other number."""
+MAX_TOKENS = 512  # most tokens in a reply, where the user sets no other number
 
 
 def prompt_in(file: Path | None) -> Prompt:
@@ -151,8 +149,7 @@ def prompt_in(file: Path | None) -> Prompt:
     return read_prompt(file or PROMPT, PLACES)
 
 
-ClaimKey = tuple[str, int]
-"""Id of an answer, and number of a claim in it, from 1."""
+ClaimKey = tuple[str, int]  # id of an answer, and number of a claim in it, from 1
 
 
 def claim_key(line: CitationLine) -> ClaimKey:

@@ -31,13 +31,11 @@ MARK = re.compile(r"\[(\d{1,18})\]")
 
 No list of passages needs more digits, and Python refuses to read some longer numbers.
 """
-_DELETED = re.compile(r"[^\w\s\[\],]")
-"""Characters that the parser and the metric never see: 3.5% becomes 35."""
+_DELETED = re.compile(r"[^\w\s\[\],]")  # characters that the parser and the metric never see: 3.5% becomes 35
 _LONGEST = 50  # words of a sentence that is parsed
 _PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
 
-MarkSpan = tuple[int, int, int]
-"""A mark of a sentence: (start, end, cited number), with its offsets in the sentence."""
+MarkSpan = tuple[int, int, int]  # a mark of a sentence: (start, end, cited number), with its offsets in the sentence
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from metaeval.citation.parsers.dependency_parsers import ROOT, Parse
 
 T = TypeVar("T")
 
-NOWHERE = -1
-"""The head of a root, and of every node that was cut off."""
+NOWHERE = -1  # the head of a root, and of every node that was cut off
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,10 +36,8 @@ Baseline = Literal["lqac", "attrscore"]
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
 StatementRow = Mapping[str, str | int | float | None]
-"""A row of a table, by column."""
 
 MeasuredUnits = Mapping[str, Units]
-"""The values of all statements, by measure."""
 
 
 def units(worst: Floats, best: Floats) -> Units:
@@ -168,7 +166,6 @@ class Inquiry:
 
 
 Heard = Sequence[tuple[Inquiry, Answer]]
-"""Questions with their replies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,14 +278,11 @@ MODES = ("strict", "relaxed")
 
 LABEL = QuestionKind("attrscore", "label", ("Attributable", "Contradictory", "Extrapolatory"))
 
-NO_PASSAGE = "No passage"
-"""In place of a label: the citation's passage does not exist, and its value is 0."""
+NO_PASSAGE = "No passage"  # in place of a label: the citation's passage does not exist, and its value is 0
 
-UNREAD = "?"
-"""In place of a label: the judge's reply holds none of the three."""
+UNREAD = "?"  # in place of a label: the judge's reply holds none of the three
 
-Where = tuple[int, int, int]
-"""Indices of response, statement and citation."""
+Where = tuple[int, int, int]  # indices of response, statement and citation
 
 LabelPairs = Callable[[Sequence[NliPair]], Sequence[str | None]]
 """Maps (passage as a premise, statement) pairs to labels; None for a missing label."""

@@ -30,8 +30,7 @@ REASONS: Mapping[Action, tuple[str, str, str]] = {
 }
 """Reasons for deleting or adding a citation, numbered from 1."""
 
-OWN_KNOWLEDGE = 0
-"""In an edit that adds a citation, the number of the model's own knowledge in place of a passage's."""
+OWN_KNOWLEDGE = 0  # in an edit that adds a citation, the number of the model's own knowledge in place of a passage's
 
 EditProblem = Literal["not cited", "cited already", "no such passage"]
 

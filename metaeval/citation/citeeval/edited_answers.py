@@ -72,8 +72,7 @@ class Round:
         return frozenset(number for number, (old, new) in pairs if new.answer.text != old.text)
 
 
-_Change = tuple[int, int, str]
-"""Start and end offsets in the text, and their replacement."""
+_Change = tuple[int, int, str]  # start and end offsets in the text, and their replacement
 
 
 def improved(

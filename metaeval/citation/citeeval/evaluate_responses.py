@@ -65,10 +65,8 @@ CiteEvalMeasure = Literal["rating", "edits", "auto"]
 MEASURES: tuple[CiteEvalMeasure, ...] = ("rating", "edits", "auto")
 
 _COLUMNS: Mapping[str, CiteEvalMeasure] = {"auto": "auto", "rating": "rating", "edit_distance": "edits"}
-"""The measures, by their column in tables."""
 
-BASELINE_TOKENS = 1024
-"""Most tokens in a reply to a baseline's question, reasoning included."""
+BASELINE_TOKENS = 1024  # most tokens in a reply to a baseline's question, reasoning included
 
 
 @dataclass(frozen=True, eq=False)

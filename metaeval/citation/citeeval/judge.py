@@ -58,9 +58,7 @@ _ATTRIBUTION = messages.object_schema(**_SPOKEN_OF, context={"type": "string", "
 
 _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
 _BLOCK = r'<{tag}\s+sentence_id="(?P<number>\d+)"\s*>(?P<body>.*?)</{tag}>'
-_EDIT = re.compile(
-    r'<(?P<action>DELETE|ADD)\s+citation="(?P<citation>[^"]*)"\s*>(?P<reason>.*?)</(?P=action)>', re.DOTALL
-)
+_EDIT = re.compile(r'<(?P<action>DELETE|ADD)\s+citation="(?P<citation>[^"]*)"\s*>(?P<reason>[^<]*+)</(?P=action)>')
 _REASON = re.compile(r"\s*(?:(?:DELETE|ADD)\s+REASON\s+)?(\d+)\s*")
 _LONGEST_NUMBER = 9  # digits; nothing that is numbered here has more, and Python refuses to read some longer numbers
 
@@ -135,7 +133,9 @@ def read_tags(text: str, module: Module, numbers: Collection[int], stops: bool =
     problems: Counter[str] = Counter()
 
     def read(tag: str, value: Callable[[str], T | None]) -> dict[int, T]:
-        matches = re.finditer(_BLOCK.format(tag=tag), spoken, re.DOTALL)
+        # Behind the last block that is closed, each start would be searched to the end.
+        closed = spoken[: spoken.rfind(f"</{tag}>") + len(tag) + 3]
+        matches = re.finditer(_BLOCK.format(tag=tag), closed, re.DOTALL)
         blocks = [(_number(match["number"]), value(match["body"])) for match in matches]
         entries = [(number, content) for number, content in blocks if content is not None]
         problems["out of schema"] += len(blocks) - len(entries)
@@ -189,7 +189,6 @@ def _edits(body: str, stops: bool) -> tuple[Edit, ...] | None:
 
 
 PLACES = ("query", "passages", "statements")
-"""Placeholders that a prompt must contain."""
 
 MODULES: tuple[Module, ...] = ("attribution", "editing")
 

@@ -105,8 +105,7 @@ class Units(NamedTuple):
         return np.isnan(self.value) & ~np.isnan(self.worst)
 
 
-UnitEnds = tuple[float, float, float]
-"""A statement's value, worst and best."""
+UnitEnds = tuple[float, float, float]  # a statement's value, worst and best
 
 NEEDS_NONE: UnitEnds = (np.nan, np.nan, np.nan)
 """A statement that needs no citation and has none is left out of the mean."""

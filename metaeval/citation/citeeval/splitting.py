@@ -21,8 +21,7 @@ from metaeval.citation.marks_and_sentences import (
 from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
-NO_ANSWER = "No answer is found."
-"""Replaces a response that says that it found no answer, as in the published data."""
+NO_ANSWER = "No answer is found."  # replaces a response that says that it found no answer, as in the published data
 
 # A negation, and within 30 characters a word for the missing information.
 _REFUSES = re.compile(

@@ -15,8 +15,7 @@ from metaeval.citation.marks_and_sentences import cleaned, find_marks
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.core.errors import UserError, shown
 
-_IRRELEVANT = "irrelevant"
-"""The word by which ALCE's code (`get_shorter_text`) finds snippets and summaries of no use."""
+_IRRELEVANT = "irrelevant"  # the word by which ALCE's code (`get_shorter_text`) finds snippets and summaries of no use
 
 
 def task_of(questions: Sequence[Answer], options: GenerationOptions) -> tuple[list[Answer], list[Answer], Counter[str]]:

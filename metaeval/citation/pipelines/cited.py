@@ -41,8 +41,7 @@ from metaeval.stats.influence import Ends
 from metaeval.stats.intervals import intervals
 from metaeval.stats.resampling import Draws, bootstrap
 
-TEXT = ""
-"""The judge of measures that need no verdict: those of the text alone."""
+TEXT = ""  # the judge of measures that need no verdict: those of the text alone
 
 Missing = Literal[0, 1] | None
 """What a missing verdict counts as: no (0), yes (1), or left out as it is (None)."""
@@ -132,14 +131,11 @@ class CitedSheets(Sheets):
         return [note for note in self.notes if note.label in _ON_MISSING]
 
 
-_CUT = 0.1
-"""Least share of truncated pairs that gives a warning."""
+_CUT = 0.1  # least share of truncated pairs that gives a warning
 
-_EXAMPLES = 3
-"""Number of missing verdicts that a note names."""
+_EXAMPLES = 3  # number of missing verdicts that a note names
 
-_BOUNDED = 5
-"""Number of systems whose bounds a note gives; the files have all."""
+_BOUNDED = 5  # number of systems whose bounds a note gives; the files have all
 
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
 

@@ -49,7 +49,6 @@ MEASURES: Mapping[CiteEvalMeasure, Measure] = {
     "rating": Measure("rating", "rating", "rating of a statement's citations by the judge, from 0 to 1", 1, 3),
     "edits": Measure("edits", "edit distance", "worth of the citations by the edits that the judge proposes", 1, 3),
 }
-"""The measures, in the order of the tables."""
 
 _READING = {
     "edits": "CiteEval-Auto: 0.5 of rating and 0.5 of edit distance, statement by statement; answers: those with it",

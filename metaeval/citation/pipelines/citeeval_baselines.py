@@ -43,7 +43,6 @@ _PAIRS = 1024  # pairs between two reports of progress
 
 _TRIPLE = ("recall", "precision", "f1")
 _NAMES = {"autoais": ("AutoAIS", _TRIPLE), "lqac": ("LQAC", _TRIPLE), "attrscore": ("AttrScore", MODES)}
-"""Title and measures of each baseline."""
 
 _FULL = {
     "autoais": "all statements count",
@@ -59,7 +58,6 @@ _SUPPOSED = (
 )
 
 BaselineColumns = dict[str, Sequence[Any]]
-"""BaselineColumns of rows, by name."""
 
 
 def baseline_definition(name: str, rated: Rated, scenario: CitedScenario) -> Definition:

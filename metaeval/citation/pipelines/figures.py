@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
     ClaimTree: TypeAlias = tuple[Parse, Sequence[Highlighted], str]
 
-_TREES = 6
-"""Number of sentences of a job whose trees are drawn."""
+_TREES = 6  # number of sentences of a job whose trees are drawn
 
 
 def citation_figures(folders: Sequence[Path]) -> dict[str, Figure]:

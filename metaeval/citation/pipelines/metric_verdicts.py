@@ -40,8 +40,7 @@ Premise = Literal["joint", "max over chunks"]
 """How the metric reads a premise: as one text, or in chunks, of which the best decides."""
 
 
-DEFAULT_BACKEND = "minilm-bertscore"
-"""The best on WiCE dev of the metrics that need no download."""
+DEFAULT_BACKEND = "minilm-bertscore"  # the best on WiCE dev of the metrics that need no download
 
 
 @dataclass(frozen=True, eq=False)

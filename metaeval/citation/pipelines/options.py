@@ -57,7 +57,6 @@ Judges = Annotated[
     BeforeValidator(metric_names),
     Flag("NAME", "-m", multiple=True, alias="metrics"),
 ]
-"""Names of the metrics that give the verdicts."""
 
 Files = Annotated[tuple[Path, ...], BeforeValidator(read_from), Flag("FILE", multiple=True)]
 """Files; a single path needs no list."""

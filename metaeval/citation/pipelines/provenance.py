@@ -165,7 +165,6 @@ UNCHECKED = Note(
     "no labels by people are used here, so how often the judge errs on these answers is not known: metaeval label FILE "
     "-o SHEET, then metaeval estimate FILE --labels SHEET",
 )
-"""The note on verdicts that were not compared with labels of the same answers."""
 
 
 def uncertainty(interval: IntervalConfig, groups: int | None = None) -> Note:

@@ -13,10 +13,8 @@ from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.report.result import Column
 from metaeval.report.table import Note, Table, format_value, plain
 
-TOP = 10
-"""Number of values of a field of words that have a line, the most frequent first (Table 4)."""
-BINS = 20
-"""Number of bins of a field of numbers, which have equally many texts, or one more or less (Figure 2)."""
+TOP = 10  # number of values of a field of words that have a line, the most frequent first (Table 4)
+BINS = 20  # number of bins of a field of numbers, which have equally many texts, or one more or less (Figure 2)
 
 FEATURING = "featuring"
 _COLUMNS = (

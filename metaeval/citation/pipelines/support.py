@@ -30,8 +30,7 @@ from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.table import Note, plain
 from metaeval.runs.metrics import read_thresholds
 
-LABELS = "labels"
-"""The name of the judge whose levels are those of the file."""
+LABELS = "labels"  # the name of the judge whose levels are those of the file
 
 DEFINITIONS = {
     "trec": Definition(

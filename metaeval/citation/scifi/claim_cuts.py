@@ -18,10 +18,10 @@ from metaeval.citation.aliice.dependency_tree import COORDINATIONS, NOWHERE, Tre
 SUBJECTS = frozenset({"nsubj", "nsubjpass", "csubj", "csubjpass", "expl"})
 _PRONOUNS = frozenset({"it", "he", "she", "they"})
 _CLAUSES = frozenset({"relcl", "advcl", "parataxis", "conj"})
+# Labels of what is left out where another group owns its head.
 _FOREIGN = frozenset({"conj", "relcl", "appos", "parataxis", "advcl"})
-"""Labels of what is left out where another group owns its head."""
+# Labels of what is left out where another group cites a word of it.
 _ADJUNCTS = frozenset({"prep", "agent", "npadvmod", "acl", "advmod", "dep"})
-"""Labels of what is left out where another group cites a word of it."""
 _AUXILIARIES = frozenset({"aux", "auxpass", "neg"})
 _VERB_ARGUMENTS = _AUXILIARIES | {"dobj", "agent", "mark"}
 _OPENINGS = frozenset({"prep", "advcl", "npadvmod", "advmod", "mark"})
@@ -31,8 +31,8 @@ _RELATIVES = frozenset({"who", "which", "that", "whom"})
 _CONDITIONS = frozenset({"if", "unless", "until", "whether", "lest", "than", "that"})
 _NOUNS = frozenset({"pobj", "dobj", "nsubj", "nsubjpass", "attr", "conj", "appos"})
 _MODIFIERS = frozenset({"prep", "amod", "det", "poss", "nummod", "compound", "nmod"})
+# Labels of words without which what stands before them is not a sentence.
 _NEEDED = SUBJECTS | {"dobj", "pobj", "attr", "acomp", "ccomp", "xcomp", "oprd", "dative", "pcomp", "prt"}
-"""Labels of words without which what stands before them is not a sentence."""
 _PAST = frozenset({"was", "were", "had", "did"})
 _ONE = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _FORMS = _PAST | {*_ONE, *_ONE.values()}

@@ -251,10 +251,8 @@ def reference_texts(answer: Answer, splitter: SentenceSplitter = RULES) -> tuple
 
 
 _WORD = re.compile(rf"\w+(?:[^\w\s]+\w+)*[{marks()}]*")
-LIKENESS = 0.8
-"""Lowest similarity, from 0 to 1, at which a segment that is not in its sentence is found by likeness."""
-_WORK = 600_000
-"""Limit of comparisons, in characters of a run times characters of the text: about ten milliseconds."""
+LIKENESS = 0.8  # lowest similarity, from 0 to 1, at which a segment that is not in its sentence is found by likeness
+_WORK = 600_000  # limit of comparisons, in characters of a run times characters of the text: about ten milliseconds
 
 
 def most_similar_run(sentence: str, text: str, likeness: float = LIKENESS) -> tuple[int, int] | None:

@@ -22,8 +22,7 @@ from metaeval.citation.scifi.data_model import (
 from metaeval.core.errors import UserError, install_extra
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
-Count = Callable[[str], int]
-"""Returns the length of a text in some unit, such as words or tokens."""
+Count = Callable[[str], int]  # returns the length of a text in some unit, such as words or tokens
 
 
 PremiseChunk = tuple[str, int | None]

@@ -79,7 +79,6 @@ _FACTS = reply_form("facts", facts={"type": "array", "items": {"type": "string"}
 _SEGMENT = reply_form("segment", segment={"type": "string"})
 
 PROMPTS = Path(__file__).parent / "prompts"
-"""The project's own prompts, by name."""
 
 _PLACES: Mapping[str, tuple[str, ...]] = {"decomposition": ("sentence",), "mapping": ("sentence", "fact")}
 

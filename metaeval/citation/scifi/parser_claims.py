@@ -46,8 +46,7 @@ _NOUN_MARKS = re.compile(
 _GROUP = re.compile(rf"{MARK.pattern}(?:\s*{MARK.pattern})*")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("‘", "’"))
 
-STANDING = "Paper"
-"""The word that the parser reads in place of marks that stand for a noun."""
+STANDING = "Paper"  # the word that the parser reads in place of marks that stand for a noun
 
 
 PreparedText = tuple[LocatedText, Sequence[int], Mapping[int, str]]

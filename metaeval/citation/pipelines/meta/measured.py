@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
 _JUDGED: tuple[CiteEvalMeasure, ...] = ("auto", "rating", "edits")
 
-SentencePlace = tuple[str, int | None, int | None]
-"""An answer's id, and the offsets of a sentence."""
+SentencePlace = tuple[str, int | None, int | None]  # an answer's id, and the offsets of a sentence
 
-ABSENT = "absent"
-"""Reason of a missing verdict of which no more is known."""
+ABSENT = "absent"  # reason of a missing verdict of which no more is known
 
 
 class Measurement(NamedTuple):

@@ -73,8 +73,7 @@ from metaeval.runs.score import AlignedColumn
 PIPELINES = ("alce", "aliice", "scifi", "autoais", "attrscore", "lqac", "citeeval")
 USUAL = ("alce", "aliice")
 
-PARSER = "small"
-"""Parser of ALiiCE's sentences and of SCiFi's facts."""
+PARSER = "small"  # parser of ALiiCE's sentences and of SCiFi's facts
 
 
 class MetaOptions(
