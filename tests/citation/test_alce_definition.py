@@ -247,7 +247,7 @@ def by_pair(pairs):
 @pytest.mark.parametrize("profile", ["paper", "released"])
 def test_no_answer_crashes_and_no_mark_is_lost(profile, statements):
     options = replace(PROFILES[profile], units=statements)
-    answers = list(mangled(seed=f"{profile} {statements}", count=1000))
+    answers = list(mangled(seed=f"{profile} {statements}", count=250))
     lines = read_alce(answers, options).judge(by_pair)[0]
     by_answer = {answer.id: [] for answer in answers}
     for line in lines:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import metaeval
-from metaeval.citation.alce import qa_model
 from metaeval.citation.alce.correctness import reader_values
 from metaeval.citation.alce.qa_model import best_span, extractive_reader
 from metaeval.citation.data_model import Answer
@@ -140,18 +139,14 @@ def golden(request, tmp_path_factory):
     return *parts(save(tmp_path_factory.mktemp("readers") / request.param)), answers
 
 
-@pytest.mark.parametrize("batch", [1, 16])
-def test_answers_are_those_of_the_pipeline(golden, batch, monkeypatch):
-    monkeypatch.setattr(qa_model, "_BATCH", batch)
-    model, tokenizer, answers = golden
-    assert extractive_reader(model, tokenizer)(pairs()) == answers
-
-
-def test_a_pair_is_answered_the_same_in_any_company(golden):
+def test_answers_are_those_of_the_pipeline_in_any_company(golden):
     model, tokenizer, answers = golden
     read = extractive_reader(model, tokenizer)
-    assert [read([pair])[0] for pair in pairs()[::5]] == answers[::5]
-    assert read(pairs()[::-1]) == answers[::-1]
+    # Contexts of 25 and 40 sentences, of up to ten windows, take most of the time: one of three is read.
+    kept = [number for number in range(len(answers)) if number not in range(36, 48) or number % 3 == 0]
+    assert read([pairs()[number] for number in kept]) == [answers[number] for number in kept]
+    assert read([pairs()[number] for number in kept[::-4]]) == [answers[number] for number in kept[::-4]]
+    assert [read([pairs()[number]])[0] for number in kept[:30:3]] == [answers[number] for number in kept[:30:3]]
     assert read([]) == []
 
 

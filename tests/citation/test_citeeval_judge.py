@@ -9,8 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("openai", reason="needs the extra 'llm'")
-
 from metaeval.citation.citeeval.evaluate_responses import cells
 from metaeval.citation.citeeval.evaluate_responses import evaluate as evaluate_splits
 from metaeval.citation.citeeval.judge import Asking, load_prompts, part_prompt, questions_of
@@ -19,11 +17,8 @@ from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.measures import value_of
 from metaeval.core.errors import UserError
-from metaeval.llm.budget import Purse
-from metaeval.llm.chat_client import ChatSession
-from metaeval.llm.endpoint import Cause, Endpoint, EndpointOptions
+from metaeval.llm.endpoint import Cause
 from metaeval.llm.messages import Failure, read_reply
-from metaeval.llm.reply_store import ReplyStore
 
 PROMPTS = Path(__file__).parents[2] / "metaeval" / "citation" / "citeeval" / "prompts"
 PASSAGES = (
@@ -59,22 +54,6 @@ def by_rule(body):
     return json.dumps({"statements": entries})
 
 
-@pytest.fixture
-def session(tmp_path, own_environment):
-    """Make a session on the test's own reply store."""
-    made = []
-
-    def make(url):
-        endpoint = Endpoint(url, "tiny", "OPENAI_API_KEY", "")
-        settings = EndpointOptions(backoff=0.01, timeout=20.0, concurrency=8)
-        made.append(ChatSession(endpoint, settings, ReplyStore(tmp_path / "replies.sqlite"), Purse(None, None)))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
-
-
 def response(text):
     return Answer("a", text, PASSAGES, "How long is the Oder?")
 
@@ -100,9 +79,18 @@ def rating_of(found):
     return known[0], missing[0], *(cells(column)[0] for column in (value, worst, best))
 
 
-def test_a_response_from_text_to_numbers(fake, session):
-    with fake.ChatServer(answer=by_rule) as server:
-        result = evaluate(FOUR, session(server.url).ask)
+def asker(answer):
+    """Answer each request by a function of its body: the text of the reply, or the whole choice."""
+
+    def choice(body):
+        text = answer(body)
+        return text if isinstance(text, dict) else {"message": {"content": text}, "finish_reason": "stop"}
+
+    return lambda requests: [read_reply(json.dumps({"choices": [choice(one.body)]})) for one in requests]
+
+
+def test_a_response_from_text_to_numbers():
+    result = evaluate(FOUR, asker(by_rule))
     assert [(row["context"], row["stars"], row["edits"]) for row in result.rows] == [
         ("retrieval", 3, "DELETE_1:3"),  # [3] says nothing of length
         ("retrieval", 5, ""),
@@ -114,7 +102,6 @@ def test_a_response_from_text_to_numbers(fake, session):
     assert values(result) == pytest.approx({"rating": 0.5, "edits": 1.52526999 / 3, "auto": (0.5 + 1.52526999 / 3) / 2})
     assert values(result, "cited") == pytest.approx({"rating": 0.75, "edits": 0.762634993, "auto": 0.756317496})
     assert result.counts == {"questions: read": 2}
-    assert server.attempts.total() == 2  # one for the contexts, one for the edits
 
 
 CONTEXTS_OF_FOUR = [{"id": n, "thinking": "", "context": "retrieval"} for n in (1, 2, 3, 4)]
@@ -124,8 +111,8 @@ CONTEXTS_OF_FOUR = [{"id": n, "thinking": "", "context": "retrieval"} for n in (
     ("reply", "state", "problems", "stars"),
     [
         ("I would rate this highly.", "unparsed", {}, {}),
-        ({"finish_reason": "length"}, "unparsed", {}, {}),
-        ({"message": {"role": "assistant", "content": None, "refusal": "I cannot"}}, "unparsed", {}, {}),
+        ({"message": {"content": '{"statements": []}'}, "finish_reason": "length"}, "unparsed", {}, {}),
+        ({"message": {"content": None, "refusal": "I cannot"}, "finish_reason": "stop"}, "unparsed", {}, {}),
         ([{"id": 1, "thinking": "", "edits": [], "rating": 4}], "read", {"not judged": 1}, {1: 4}),
         (
             [{"id": 1, "thinking": "", "edits": [], "rating": 9}, {"id": 8, "thinking": "", "edits": [], "rating": 4}],
@@ -135,18 +122,13 @@ CONTEXTS_OF_FOUR = [{"id": n, "thinking": "", "context": "retrieval"} for n in (
         ),
     ],
 )
-def test_replies_that_say_too_little_leave_values_missing_counted_and_bounded(
-    fake, session, reply, state, problems, stars
-):
+def test_replies_that_say_too_little_leave_values_missing_counted_and_bounded(reply, state, problems, stars):
     def answer(body):
         if 'cites="' not in body["messages"][0]["content"]:
             return json.dumps({"statements": CONTEXTS_OF_FOUR})
-        if isinstance(reply, dict):
-            return fake.completion('{"statements": []}', **reply)
-        return reply if isinstance(reply, str) else json.dumps({"statements": reply})
+        return json.dumps({"statements": reply}) if isinstance(reply, list) else reply
 
-    with fake.ChatServer(answer=answer) as server:
-        result = evaluate(FOUR, session(server.url).ask)
+    result = evaluate(FOUR, asker(answer))
     assert (result.judged.attribution, result.judged.editing) == ("read", state)
     assert result.judged.problems == problems
     assert result.judged.stars == stars
@@ -159,7 +141,7 @@ def test_replies_that_say_too_little_leave_values_missing_counted_and_bounded(
     assert [value_of(result.rated.statistic("rating", "full", end)) for end in (0, 1)] == pytest.approx(expected[3:])
 
 
-def test_replies_in_tags_give_the_same_numbers_as_json(fake, session, tmp_path):
+def test_replies_in_tags_give_the_same_numbers_as_json(tmp_path):
     own = tmp_path / "own.txt"
     own.write_text("<passages>\n{passages}\n</passages>{query}{statements}", encoding="utf-8")
 
@@ -178,14 +160,10 @@ def test_replies_in_tags_give_the_same_numbers_as_json(fake, session, tmp_path):
                 lines.append(f"<editing {where}>{edits or ' N/A '}</editing><rating {where}>{entry['rating']}</rating>")
         return "\n".join(lines)
 
-    with fake.ChatServer(answer=by_rule) as server:
-        as_json = evaluate(FOUR, session(server.url).ask)
-    with fake.ChatServer(answer=in_tags) as server:
-        asking = Asking(model="tiny", output="text", attribution_file=own, editing_file=own)
-        as_tags = evaluate(FOUR, session(server.url).ask, asking)
+    asking = Asking(model="tiny", output="text", attribution_file=own, editing_file=own)
+    as_json, as_tags = evaluate(FOUR, asker(by_rule)), evaluate(FOUR, asker(in_tags), asking)
     assert (as_tags.judged, as_tags.rows) == (as_json.judged, as_json.rows)
-    with fake.ChatServer(answer=by_rule) as server:
-        wrong = evaluate(FOUR, session(server.url).ask, asking)  # JSON where tags were asked for
+    wrong = evaluate(FOUR, asker(by_rule), asking)  # JSON where tags were asked for
     assert (wrong.judged.attribution, wrong.judged.editing) == ("unparsed", "unparsed")
 
 
@@ -273,9 +251,7 @@ def test_edits_without_a_rating_leave_the_statement_half_judged(tmp_path):
         '<attribution sentence_id="1">2</attribution>',
         '<editing sentence_id="1">N/A</editing><rating sentence_id="2">5</rating>',
     ]
-    choices = [{"message": {"content": text}, "finish_reason": "stop"} for text in said]
-    replies = [read_reply(json.dumps({"choices": [choice]})) for choice in choices]
-    result = evaluate(FOUR, lambda requests: replies, asking)
+    result = evaluate(FOUR, asker(lambda body: said.pop(0)), asking)
     assert result.judged.problems == {"not judged": 3 + 2}  # three contexts; one rating and one list of edits
     missing = {key: units.missing[:2].tolist() for key, units in result.rated.values.items()}
     assert missing == {"rating": [True, False], "edits": [False, True], "auto": [True, True]}

@@ -164,3 +164,13 @@ def test_every_reason_has_its_number():
         for number, reason in enumerate(reasons, start=1):
             text = reply(review(1, edits=[{"action": action, "citation": 3, "reason": reason}]))
             assert read_json(text, "editing", {1}).edits[1][0].name == f"{action.upper()}_{number}"
+
+
+def test_tags_that_nobody_closes_are_read_in_linear_time():
+    many = 20_000  # 0.5 MB: minutes where each start is searched to the end
+    assert read_tags('<rating sentence_id="1">' * many, "editing", {1}) is None
+    said = read_tags('<rating sentence_id="1">4</rating>' + '<rating sentence_id="2">' * many, "editing", {1, 2})
+    assert said.stars == {1: 4}
+    edits = '<DELETE citation="1">' * many
+    said = read_tags(f'<editing sentence_id="1">{edits}</editing>', "editing", {1})
+    assert said.problems == {"out of schema": 1}

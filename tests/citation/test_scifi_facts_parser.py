@@ -142,7 +142,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.lists(st.sampled_from(PIECES), max_size=14), st.sampled_from([" ", ""]))
 def test_whatever_the_text_facts_stand_in_their_sentences(pieces, between):
     found = read(between.join(pieces), find_parser("small"))
