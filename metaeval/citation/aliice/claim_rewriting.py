@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from metaeval.citation.aliice.claims import AnswerClaims, has_mark, without_marks
+from metaeval.citation.aliice.claims import AnswerClaims, has_mark, letters_of, without_marks
 from metaeval.citation.chat_models import ChatOptions, chat_request
 from metaeval.citation.citation_table import CitationLine, claims_of, unjudged
 from metaeval.citation.human.annotator_columns import pair_agreement
@@ -22,8 +22,6 @@ from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Resampling
 
 RewritingState = Literal["rewritten", "unparsed", "failed", "too long"]
-"""State of a claim. unparsed: the reply cannot be used; failed: there is none; too long: the request was refused as
-too long."""
 
 PLACES = ("sentence", "claim")
 """The placeholders that a prompt must have; a prompt may also have {reply}, for the form of the reply."""
@@ -46,7 +44,8 @@ class Rewriting:
     """A claim that was cut out of a sentence, and the chat model's rewrite of it (text).
 
     answer: index of the answer. number: index of the claim in the answer. sentence: the sentence without its marks.
-    state: empty before the model is asked. text: None unless state is "rewritten".
+    state: empty before the model is asked; unparsed: the reply cannot be used; failed: there is none; too long: the
+    request was refused as too long. text: None unless state is "rewritten".
     """
 
     answer: int
@@ -74,7 +73,7 @@ def fragments(read: Sequence[AnswerClaims], whole: bool = False) -> list[Rewriti
             if claim.made_by != "tree":
                 continue
             sentence = without_marks(each.sentences[claim.sentence - 1].sentence)
-            if whole or _letters(claim.text) != _letters(sentence):
+            if whole or letters_of(claim.text) != letters_of(sentence):
                 cut.append(Rewriting(place, number, sentence, claim.text))
     return cut
 
@@ -132,11 +131,6 @@ def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting
         )
         for place, each in enumerate(read)
     ]
-
-
-def _letters(text: str) -> str:
-    """Return the case-folded letters and digits of a text, which cleaning and spacing do not change."""
-    return re.sub(r"[\W_]+", "", text).casefold()
 
 
 PROMPT = Path(__file__).parent / "prompts" / "rewriting.txt"

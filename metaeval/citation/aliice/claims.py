@@ -56,6 +56,11 @@ def has_mark(text: str) -> bool:
     return MARK.search(text) is not None
 
 
+def letters_of(text: str) -> str:
+    """Return the case-folded letters and digits of a text, which cleaning and spacing do not change."""
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
 def marks_of(reading: LocatedText) -> tuple[MarkSpan, ...]:
     """Return all marks [n] of a cleaned sentence, with their offsets in the sentence before cleaning."""
     at = reading.at

@@ -23,8 +23,6 @@ from metaeval.corpus.sentences import OPENING, SentenceSplitter
 from metaeval.llm.messages import Ask
 
 Fate = Literal["changed", "unchanged", "not judged", "marks not found"]
-"""Outcome of a statement. not judged: it has citations, and the judge gave no edits of it. marks not found: the marks
-in its span of the answer are not those of the statement, which was joined from several lines."""
 
 _SEPARATOR = re.compile(r"\s*[,;]\s*")
 _FINAL = re.compile(r"""(?<!\s)\s*(?:(?<![.!?…])[.!?…]+["'”’»)\]]*|(?<![。！？।॥۔؟])[。！？।॥۔؟]+[」』”’）]*)\Z""")
@@ -36,7 +34,9 @@ class Improved:
     """The answer after the edits.
 
     done: by a statement's number, its applied edits in order; absent without edits, or if its marks were not found.
-    fates: by a statement's number, its outcome. problems: counts of skipped edits by problem (see `EditProblem`), and
+    fates: by a statement's number, its outcome; not judged: it has citations, and the judge gave no edits of it; marks
+    not found: the marks in its span of the answer are not those of the statement, which was joined from several lines.
+    problems: counts of skipped edits by problem (see `EditProblem`), and
     of edits that add the model's "own knowledge", which add no mark.
     """
 

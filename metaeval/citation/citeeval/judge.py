@@ -196,22 +196,21 @@ PROMPTS = Path(__file__).parent / "prompts"
 
 
 class Asking(ChatOptions):
-    """The chat model, and the requests to CiteEval's judge; `output="text"` is for prompts that ask for tags."""
+    """The chat model, and the requests to CiteEval's judge; `output="text"` is for prompts that ask for tags.
+
+    mode: what is asked for beside a rating. attribution_file, editing_file: prompts of the user's own, with {query},
+    {passages} and {statements}. statements_per_request: most statements that are judged at once; a longer response is
+    judged in parts (None: never). contexts: whether it is asked what a statement rests on.
+    """
 
     top_p: Annotated[float, Field(gt=0, le=1)] | None = 1.0
     max_tokens: Annotated[int, Field(ge=1)] = 4096
     output: Output = "json_schema"
     mode: JudgeMode = "edits"
-    """What is asked for beside a rating: edits before it, reasoning before it (cot), or nothing (vanilla)."""
     attribution_file: Path | None = None
-    """A prompt of your own that asks what each statement rests on, with {query}, {passages} and {statements}."""
     editing_file: Path | None = None
-    """A prompt of your own that asks for edits and ratings (for ratings alone, by the mode), with {query}, {passages}
-    and {statements}."""
     statements_per_request: Annotated[int, Field(ge=1)] | None = None
-    """Most statements that are judged at once; a longer response is judged in parts (none: never)."""
     contexts: bool = True
-    """Whether it is asked what a statement rests on."""
 
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:
@@ -303,17 +302,15 @@ def shown_passage(passage: Passage, number: int | None = None) -> str:
 
 
 QuestionState = Literal["read", "not asked", "unparsed", "failed", "too long", "in part"]
-"""Outcome of a question. read: perhaps not completely. unparsed: malformed reply. failed: no reply. too long: refused.
-
-in part: the response was judged in parts, and only some of the replies were read.
-"""
 
 
 @dataclass(frozen=True)
 class ResponseJudgement:
     """A judge's verdicts on a response. contexts, edits, stars: by a statement's number, absent where missing.
 
-    attribution, editing: outcomes of the two questions. problems: those of the replies (see `ParsedReply`), and as "not
+    attribution, editing: outcomes of the two questions: read (perhaps not completely), unparsed (malformed reply),
+    failed (no reply), too long (refused), or in part (the response was judged in parts, and only some of the replies
+    were read). problems: those of the replies (see `ParsedReply`), and as "not
     judged" the number of statements that a reply should have judged and did not. states: numbers of requests by
     outcome, and "not asked" for a question that needs no request.
     """

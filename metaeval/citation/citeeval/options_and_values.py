@@ -17,38 +17,38 @@ from metaeval.stats.arrays import Bools, Floats, Ints, ratio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiteEvalOptions:
-    """What the paper leaves open or the released code decides: the defaults are the profile "paper"."""
+    """What the paper leaves open or the released code decides: the defaults are the profile "paper".
+
+    styles: citation marks that are read: all styles ([1, 2], [1-3], [^1], 【1】, ¹), or plain [1] alone. highest: the
+    highest number that is read as a citation (None: the number of passages). no_answer: where a response that says that
+    it found no answer becomes one statement: where this is a lone sentence without a citation, or anywhere. leading:
+    marks that open a sentence and go to the sentence before: those that open one within a line, or as in the released
+    code, those behind punctuation and at the start of a line too, and citations in the order of a set. merge_below:
+    length in characters below which a sentence joins the one before, if it carries a citation or ends a line that is
+    not the last (0: none does).
+
+    missing_context: context of a statement that the judge left out. missing_rating, missing_edits: rating and edits of
+    a cited statement that the judge left out: missing, or full marks and none needed. bad_edits: edit distance of a
+    statement with an impossible edit (it deletes what is not cited, adds what is, or adds a passage that does not
+    exist): unscored, or scored as it stands. index_shift: count the response's citations one too high in the edit
+    distance, as the released code does. nothing_rated: value of a response none of whose statements needs a rating.
+    stops: let an empty line, and a reason that does not exist, end the run, as they end the released code's. otherwise:
+    label of a reply to AttrScore that gives none of the three labels.
+    """
 
     styles: Literal["all", "plain"] = "all"
-    """Citation marks that are read: all styles ([1, 2], [1-3], [^1], 【1】, ¹), or plain [1] alone."""
     highest: int | None = None
-    """Highest number that is read as a citation (none: the number of passages)."""
     no_answer: Literal["lone sentence", "anywhere"] = "lone sentence"
-    """Where a response that says that it found no answer becomes one statement: where this is a lone sentence
-    without a citation, or anywhere."""
     leading: Literal["in line", "released"] = "in line"
-    """Marks that open a sentence and go to the sentence before: those that open one within a line, or as in the
-    released code, those behind punctuation and at the start of a line too, and citations in the order of a set."""
     merge_below: int = 0
-    """Length in characters below which a sentence joins the one before, if it carries a citation or ends a line
-    that is not the last (0: none does)."""
     missing_context: Literal["missing", "retrieval"] = "missing"
-    """Context of a statement that the judge left out: missing, or retrieval."""
     missing_rating: Literal["missing", "full marks"] = "missing"
-    """Rating of a cited statement that the judge left out: missing, or full marks."""
     missing_edits: Literal["missing", "none"] = "missing"
-    """Edits of a cited statement that the judge left out: missing, or none needed."""
     bad_edits: Literal["unscored", "as it stands"] = "unscored"
-    """Edit distance of a statement with an impossible edit (it deletes what is not cited, adds what is, or adds a
-    passage that does not exist): unscored, or scored as it stands."""
     index_shift: bool = False
-    """Count the response's citations one too high in the edit distance, as the released code does."""
     nothing_rated: Literal["undefined", "full marks"] = "undefined"
-    """Value of a response none of whose statements needs a rating: undefined, or full marks."""
     stops: bool = False
-    """Let an empty line, and a reason that does not exist, end the run, as they end the released code's."""
     otherwise: Literal["missing", "attributable"] = "missing"
-    """Label of a reply to AttrScore that gives none of the three labels: missing, or attributable."""
 
 
 PAPER = CiteEvalOptions()

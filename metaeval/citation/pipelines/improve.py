@@ -42,7 +42,7 @@ from metaeval.citation.pipelines.provenance import Provenance, TableLines, inter
 from metaeval.citation.readers.answers_jsonl import own_lines
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError, count
-from metaeval.core.files import write_text
+from metaeval.core.files import write_text, write_texts
 from metaeval.report.table import Note, Scalar, Table, plain
 from metaeval.stats.influence import SHARES, SIGNED
 
@@ -140,8 +140,7 @@ def _write_changes(folder: Path, rounds: Sequence[Round]) -> list[Path]:
             ]
             row = {"round": turn, "answer": answer.id, "system": answer.system, "edits": "; ".join(edits)}
             changes.append(json.dumps({**row, "before": old.text, "after": answer.text}) + "\n")
-    write_text(folder / "changes.jsonl", "".join(changes))
-    return [folder / "changes.jsonl"]
+    return write_texts({folder / "changes.jsonl": "".join(changes)})
 
 
 def _values(cited: CitedTable, shared: Provenance, rounds: Sequence[Round], scenario: CitedScenario) -> Table:

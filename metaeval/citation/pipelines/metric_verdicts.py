@@ -13,7 +13,7 @@ from metaeval.citation.data_model import Entails, NliPair, Verdict
 from metaeval.citation.pipelines.options import AsksChat, JudgedByMetrics
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import RequestsWritten, UserError
-from metaeval.corpus.chunks import Chunking, chunk_document
+from metaeval.corpus.chunks import chunk_document
 from metaeval.corpus.model import Document
 from metaeval.corpus.units import Aggregation, UnitRow
 from metaeval.llm.batch_files import write_batch
@@ -106,7 +106,9 @@ def entailment(
         rows = []  # a unit per premise with the numbers of its chunks, as the engine aggregates them
         for source, claim in pairs:
             first = len(chunk_pairs)
-            chunk_pairs += [(text, claim) for text in _texts(source, chunking)]
+            # The premise itself is read without chunking, and where it has no words.
+            chunks = chunk_document(Document("premise", source), chunking) if chunking else []
+            chunk_pairs += [(text, claim) for text in [chunk.text for chunk in chunks] or [source]]
             rows.append(UnitRow("", "", "", None, False, tuple(range(first, len(chunk_pairs))), "", 0, 0))
         with plug_in(name):
             if requests is not None and (
@@ -127,13 +129,6 @@ def entailment(
         "premise": f"{premise} {chunking}" if chunking else premise,
     }
     return Backend(name, cutoff, fields, entails, answers)
-
-
-def _texts(source: str, chunking: Chunking | None) -> list[str]:
-    """Return the texts that a metric reads of a premise: its chunks; the premise itself without chunking or words."""
-    if chunking is None:
-        return [source]
-    return [chunk.text for chunk in chunk_document(Document("premise", source), chunking)] or [source]
 
 
 def _verdict(answer: PairScore, cutoff: Cutoff, direction: Literal[1, -1]) -> Verdict:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.chat_models import estimate_for
-from metaeval.citation.citeeval.citation_edits import PUBLISHED, Coefficients, coefficients_text
+from metaeval.citation.citeeval.citation_edits import PUBLISHED, coefficients_text
 from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.options_and_values import PROFILES
@@ -37,7 +36,7 @@ from metaeval.citation.pipelines.provenance import (
 )
 from metaeval.core.declared import Flag, one_of
 from metaeval.core.errors import UserError, count
-from metaeval.core.files import sha256_json, write_text
+from metaeval.core.files import sha256_json, write_texts
 from metaeval.report.notebook import Sheets
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Note, Table, plain
@@ -169,15 +168,10 @@ def _done(
     return Done(
         config=config,
         sheets=sheets,
-        files=[partial(_write, coefficients=fitted.coefficients, origin=origin)],
+        files=[lambda folder: write_texts({folder / "fitted.json": coefficients_text(fitted.coefficients, origin)})],
         read=[file for file in options.files if isinstance(file, Path)],
         value=Sheets(sheets),
     )
-
-
-def _write(folder: Path, coefficients: Coefficients, origin: Mapping[str, Any]) -> list[Path]:
-    write_text(folder / "fitted.json", coefficients_text(coefficients, origin))
-    return [folder / "fitted.json"]
 
 
 def _agreement(agreed: Mapping[str, Mapping[str, Estimate]], around: Provenance) -> Table:

@@ -34,21 +34,21 @@ from metaeval.stats.arrays import Ints
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScifiOptions:
-    """Options for making facts of answers, assigning citations to facts, and scoring both."""
+    """Options for making facts of answers, assigning citations to facts, and scoring both.
+
+    facts: who makes facts of sentences: the parser or a chat model. prompts: folder of prompts in place of our own:
+    decomposition.txt asks for the facts of a {sentence}, mapping.txt for the segment of a {fact}. uncited: value of a
+    fact that no citation reaches: it is left out, or 0 (fails). group: how marks that stand together are read: each
+    passage by itself (max), or all as one premise (joint). tokenizer: unit of the window: words, or the tokens of a
+    tokenizer (its hub id or folder). window: most words (or tokens) in a chunk of a passage; the best chunk decides.
+    """
 
     facts: Literal["parser", "model"] = "parser"
-    """Who makes facts of sentences: the parser or a chat model."""
     prompts: Path | None = None
-    """Folder of prompts in place of our own: decomposition.txt asks for the facts of a {sentence}, mapping.txt for the
-    segment of a {fact}."""
     uncited: Literal["left out", "fails"] = "left out"
-    """Value of a fact that no citation reaches: it is left out, or 0 (fails)."""
     group: Literal["max", "joint"] = "max"
-    """How marks that stand together are read: each passage by itself (max), or all as one premise (joint)."""
     tokenizer: str = "words"
-    """Unit of the window: words, or the tokens of a tokenizer (its hub id or folder)."""
     window: int = 256
-    """Most words (or tokens) in a chunk of a passage; the best chunk decides."""
 
     @property
     def signature(self) -> str:
@@ -60,13 +60,6 @@ class ScifiOptions:
 DEFAULTS = ScifiOptions()
 
 SegmentMatch = Literal["verbatim", "case folded", "fuzzy", "sentence", "not asked", "no reply"]
-"""How a segment was found.
-
-verbatim: unchanged. case folded: except for case and white space. fuzzy: by similarity. sentence: not found, and
-replaced by the whole sentence. not asked: the sentence has one citation group or none, so that every segment would lead
-to the same citation. no reply: no usable reply named the segment; such a fact is not judged. In the last two cases the
-segment is the whole sentence.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +89,11 @@ Segment = tuple[int, int, SegmentMatch]
 class Fact:
     """One fact of a sentence. number: in the answer, from 1. made_by: "model", or the rule of the parser's claims.
 
-    sentence: the number of its sentence. trouble: why its segment is unknown, where no usable reply named it
-    (`metaeval.llm.messages.Trouble`).
+    sentence: the number of its sentence. segment: how it was found, too: verbatim (unchanged), case folded (except for
+    case and white space), fuzzy (by similarity), sentence (not found, and replaced by the whole sentence), not asked
+    (the sentence has one citation group or none, so that every segment would lead to the same citation), or no reply
+    (no usable reply named it; such a fact is not judged); in the last two cases it is the whole sentence. trouble: why
+    its segment is unknown, where no usable reply named it (`metaeval.llm.messages.Trouble`).
     """
 
     number: int
@@ -126,12 +122,6 @@ class AnswerFacts:
 
 
 FactState = Literal["judged", "unjudged", "uncited", "fails"]
-"""State of a fact.
-
-judged: it has a value. unjudged: the backend gave no score that decides it, or no reply named its citation (`reason`).
-uncited: its sentence has no citation, and it is ignored, or its value is 0 as the options say. fails: it cites no
-existing passage, and its value is 0.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +131,10 @@ class FactLine:
     segment_start, segment_end: offsets in the sentence without marks. citations: the numbers of the citation's marks
     (None: unparsable); cited_at: its offset in the sentence without marks; distance: from the segment's end to the
     citation. passage: the number of the passage that decided, None where the premise has several; chunk: the number of
-    the chunk in the passage, or in the joint premise; both from 1. value: in [0, 1]; None where undefined. cut: a
-    premise was longer than the backend can read.
+    the chunk in the passage, or in the joint premise; both from 1. value: in [0, 1]; None where undefined. state:
+    judged (it has a value), unjudged (the backend gave no score that decides it, or no reply named its citation; see
+    `reason`), uncited (its sentence has no citation, and it is ignored, or its value is 0 as the options say), or fails
+    (it cites no existing passage, and its value is 0). cut: a premise was longer than the backend can read.
     """
 
     answer: str

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from metaeval.citation.aliice.claims import MARK, UNREACHED, token_starts
+from metaeval.citation.aliice.claims import MARK, UNREACHED, letters_of, token_starts
 from metaeval.citation.aliice.dependency_tree import tree_of
 from metaeval.citation.marks_and_sentences import LocatedText, added, joined, whole
 from metaeval.citation.parsers.dependency_parsers import Parse
@@ -191,10 +191,6 @@ def claims_in(sentence: Sentence, ready: PreparedText, parse: Parse) -> list[tup
                     start -= 1
                     break
             segment = (start, end, "verbatim")
-        is_all = rule != "tree" or _letters(claim) == _letters(text)
+        is_all = rule != "tree" or letters_of(claim) == letters_of(text)
         facts.append((text if is_all else claim, segment, rule))
     return facts
-
-
-def _letters(text: str) -> str:
-    return "".join(character for character in text if character.isalnum()).casefold()

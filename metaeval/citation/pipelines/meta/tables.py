@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure
+from metaeval.citation.citeeval.evaluate_responses import MEASURES
 from metaeval.citation.citeeval.options_and_values import SCENARIOS
 from metaeval.citation.human import agreement
 from metaeval.citation.human.benchmark_statistics import bench_statistics
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 
 Records = Iterable[Mapping[str, Any]]
 
-_JUDGED: Mapping[str, CiteEvalMeasure] = {
-    "citeeval:auto": "auto",
-    "citeeval:rating": "rating",
-    "citeeval:edits": "edits",
-}
 _COUNTS = ("valued", "no_value", "missing", "valued_in_part", "sentences_outside_statements")
 _MEANS = ("mean", "mean_least", "mean_most")
 _RULES = """a statement without a value, and a response without any, is left out, or filled on each side by itself
@@ -209,9 +204,9 @@ def _agreements(meta: MetaEvaluation) -> Records:
     splits = [human.splits[answer.id] for answer in answers]
     cited = np.array([bool(each.citations) for split in splits for each in split.statements], dtype=np.bool_)
     for scenario, measurement in product(SCENARIOS, meta.measured):
-        drawn = resampling_of(meta.config)
-        if measurement.name in _JUDGED and meta.rated:
-            agreed = agreement.agreement(meta.rated, human.people, _JUDGED[measurement.name], scenario, drawn)
+        drawn, own = resampling_of(meta.config), {f"citeeval:{key}": key for key in MEASURES}.get(measurement.name)
+        if own and meta.rated:
+            agreed = agreement.agreement(meta.rated, human.people, own, scenario, drawn)
         elif measurement.name in meta.aligned:
             values = meta.aligned[measurement.name][0]
             columns = values["value"].to_numpy(), values["reason"].notna().to_numpy()
