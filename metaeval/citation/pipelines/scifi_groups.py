@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from metaeval.citation.data_model import Answer
 from metaeval.citation.pipelines.provenance import Provenance, TableLines
-from metaeval.citation.scifi.text_statistics import CitationCounts, citation_counts
+from metaeval.citation.scifi.text_statistics import citation_counts, shares_of
 from metaeval.core.errors import UserError, count, did_you_mean, shown
 from metaeval.corpus.sentences import SentenceSplitter
 from metaeval.report.result import Column
@@ -72,8 +73,8 @@ def group_table(answers: Sequence[Answer], name: str, splitter: SentenceSplitter
         of_group: Mapping[str, float | None] = {
             "samples": len(texts),
             "share": len(texts) / len(known),
-            FEATURING: sum(text.inside > 0 for text in texts) / len(texts),
-            **sum(texts, CitationCounts()).shares,
+            FEATURING: sum(text["inside"] > 0 for text in texts) / len(texts),
+            **shares_of(sum(texts, Counter[str]())),
         }
         cells = [format_value(of_group[column.key], column) for column in _COLUMNS]
         record = {"system": label, "backend": name, "low": None, "high": None}

@@ -18,7 +18,7 @@ from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, value_records
 from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_cutoff, fact_maker, judge_facts
 from metaeval.citation.pipelines.scifi_groups import group_table
-from metaeval.citation.scifi.text_statistics import citation_counts
+from metaeval.citation.scifi.text_statistics import citation_counts, shares_of
 from metaeval.core.declared import Flag, as_list
 from metaeval.core.errors import UserError, count, shown, unknown
 from metaeval.core.files import safe_name
@@ -107,7 +107,7 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
         fields = {"pipeline": "tables-scifi", "splitter": splitter.name, "tokenizer": options.tokenizer}
         cited = CitedTable("scifi", "SCiFi", shared.name_of_data(options.files), answers, judges.config, fields, ())
         counts = citation_counts(answers, splitter)
-        notes, counted = (), ((counts.sentences, "sentence"), (counts.marks, "citation mark"))
+        notes, counted = (), ((counts["sentences"], "sentence"), (counts["marks"], "citation mark"))
     around = replace(cited.provenance(*notes, counted=counted), kind="scifi-paper")
     # Models are in the order of their first answers, strategies in the paper's order.
     models: dict[str, dict[str, Ints]] = {split_name(answer.system)[0]: {} for answer in cited.answers}
@@ -133,7 +133,7 @@ def _statistics(cited: CitedTable, models: Models, options: ScifiTablesOptions, 
     for rows in (rows for strategies in models.values() for rows in strategies.values()):
         answers = [cited.answers[row] for row in rows]
         counted, name = citation_counts(answers, splitter, unit), answers[0].system
-        values = {"samples": counted.samples, "sentences": counted.sentences, **counted.shares}
+        values = {"samples": counted["samples"], "sentences": counted["sentences"], **shares_of(counted)}
         cells = [format_value(values[column.key], column) for column in STATISTICS]
         table.add("", name, cells, *({"system": name, "measure": key, "value": v} for key, v in values.items()))
     tokens = "words and punctuation marks" if unit == "words" else f"those of the tokenizer {plain(unit)}"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
-from operator import add
 
 from metaeval.citation.data_model import Answer
 from metaeval.citation.scifi.data_model import read_sentences
@@ -16,49 +15,31 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 _SIGN = re.compile(r"[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class CitationCounts:
-    """Counts over texts with citations. samples: number of texts. tokens: without citation marks.
+def shares_of(counts: Mapping[str, int]) -> dict[str, float | None]:
+    """Return the statistics of `citation_counts`, by name; None where the denominator is 0.
 
-    cited: sentences with a citation; several: sentences with more than one. marks: citations. inside: citations that
-    another word of their sentence follows; free: those of them directly between two words, away from punctuation.
+    density: citations per cited sentence, as in Table 1 (density_all: of all). free: share of the citations inside.
     """
-
-    samples: int = 0
-    tokens: int = 0
-    sentences: int = 0
-    cited: int = 0
-    several: int = 0
-    marks: int = 0
-    inside: int = 0
-    free: int = 0
-
-    def __add__(self, other: CitationCounts) -> CitationCounts:
-        return CitationCounts(*map(add, astuple(self), astuple(other)))
-
-    @property
-    def shares(self) -> Mapping[str, float | None]:
-        """The statistics by name; None where the denominator is 0.
-
-        density: citations per cited sentence, as in Table 1 (density_all: of all). free: share of the citations inside.
-        """
-        parts = {
-            "tokens": (self.tokens, self.samples),
-            "density": (self.marks, self.cited),
-            "density_all": (self.marks, self.sentences),
-            "several": (self.several, self.sentences),
-            "inside": (self.inside, self.marks),
-            "free": (self.free, self.inside),
-        }
-        return {name: above / below if below else None for name, (above, below) in parts.items()}
+    parts = {
+        "tokens": ("tokens", "samples"),
+        "density": ("marks", "cited"),
+        "density_all": ("marks", "sentences"),
+        "several": ("several", "sentences"),
+        "inside": ("inside", "marks"),
+        "free": ("free", "inside"),
+    }
+    return {name: counts[above] / counts[below] if counts[below] else None for name, (above, below) in parts.items()}
 
 
 def citation_counts(
     answers: Sequence[Answer], splitter: SentenceSplitter = RULES, tokenizer: str = "words"
-) -> CitationCounts:
-    """Return counts of tokens, sentences and citations in answers. tokenizer: counts the tokens of each sentence.
+) -> Counter[str]:
+    """Return counts of texts (samples), tokens, sentences and citations (marks) in answers, by name.
 
-    "words" are words and punctuation marks. Raises `UserError` for a tokenizer that cannot be loaded.
+    tokens: without citation marks. cited: sentences with a citation; several: sentences with more than one. inside:
+    citations that another word of their sentence follows; free: those of them directly between two words, away from
+    punctuation. tokenizer: counts the tokens of each sentence; "words" are words and punctuation marks. Raises
+    `UserError` for a tokenizer that cannot be loaded.
     """
 
     def count(text: str) -> int:
@@ -74,7 +55,7 @@ def citation_counts(
             before, behind = sentence.text[: group.at].rstrip(), sentence.text[group.at :].lstrip()
             place = "free" if ends_in_word(before) and behind[:1].isalnum() else "punctuation"
             inside += [place if any(map(str.isalnum, behind)) else "end"] * len(group.marks)
-    return CitationCounts(
+    return Counter(
         samples=len(answers),
         tokens=sum(count(sentence.text) for sentence in sentences),
         sentences=len(sentences),
