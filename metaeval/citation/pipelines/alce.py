@@ -87,23 +87,17 @@ class ClaimOptions(shared.ReadsAnswers, shared.JudgedByMetrics):
         description="Definition: paper (as published), released (as the authors' code computes); ALCE: aliice (as the "
         "ALCE columns of ALiiCE's tables).",
     )
-    measures: Annotated[shared.NameList, Flag("NAMES", multiple=True)] = Field(
-        default=(), description="Measures of the text: str_em, str_hit, rougeLsum, length, qa_em, mauve ... Repeatable."
-    )
+    measures: Annotated[shared.NameList, Flag("NAMES", multiple=True)] = ()
+    """Measures of the text: str_em, str_hit, rougeLsum, length, qa_em, mauve ... Repeatable."""
     premise: PremiseName = "joint"
-    leading: Annotated[Leading | None, Flag("HOW")] = Field(
-        default=None,
-        description="Marks that open a sentence: auto, keep, move first, move all (default: the profile's).",
-    )
-    uncited: Annotated[Uncited | None, Flag("HOW")] = Field(
-        default=None, description="Sentences or claims without a citation: fails, or left out (default: the profile's)."
-    )
-    reader: Annotated[str, Flag("MODEL")] = Field(
-        default=READER, description="Reader model of qa_em, qa_f1 and qa_hit: hub id or folder."
-    )
-    mauve_model: Annotated[str, Flag("MODEL")] = Field(
-        default=MAUVE_MODEL, description="Model of mauve: hub id or folder."
-    )
+    leading: Annotated[Leading | None, Flag("HOW")] = None
+    """Marks that open a sentence: auto, keep, move first, move all (default: the profile's)."""
+    uncited: Annotated[Uncited | None, Flag("HOW")] = None
+    """Sentences or claims without a citation: fails, or left out (default: the profile's)."""
+    reader: Annotated[str, Flag("MODEL")] = READER
+    """Reader model of qa_em, qa_f1 and qa_hit: hub id or folder."""
+    mauve_model: Annotated[str, Flag("MODEL")] = MAUVE_MODEL
+    """Model of mauve: hub id or folder."""
 
 
 class AlceOptions(ClaimOptions):
@@ -111,10 +105,8 @@ class AlceOptions(ClaimOptions):
 
     untyped = frozenset({"units"})
 
-    units: Annotated[str, one_of("units", ("sentences", "list items"), list="list items"), Flag("UNITS")] = Field(
-        default="sentences",
-        description="Units that need citations: sentences, or list (items between commas, as in QAMPARI).",
-    )
+    units: Annotated[str, one_of("units", ("sentences", "list items"), list="list items"), Flag("UNITS")] = "sentences"
+    """Units that need citations: sentences, or list (items between commas, as in QAMPARI)."""
 
 
 def _run(options: AlceOptions, progress: Progress) -> Done:

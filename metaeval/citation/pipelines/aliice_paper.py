@@ -63,27 +63,22 @@ class TablesOptions(shared.JudgedByMetrics):
 
     untyped = frozenset({"format", "mauve_model", "premise", "sources", "splitter", "threshold"})
 
-    files: Annotated[tuple[str, ...], Flag("FILE", multiple=True, argument=True)] = Field(
-        description="Files of answers, one per system: FILE, or DATASET=FILE,FILE."
-    )
-    config: Annotated[Path | None, Flag("FILE", "-c")] = Field(
-        default=None, description="YAML file of settings, or aliice (included)."
-    )
+    files: Annotated[tuple[str, ...], Flag("FILE", multiple=True, argument=True)]
+    """Files of answers, one per system: FILE, or DATASET=FILE,FILE."""
+    config: Annotated[Path | None, Flag("FILE", "-c")] = None
+    """YAML file of settings, or aliice (included)."""
     profile: Annotated[str, Flag("NAME")] = Field(default="paper", description="Definition, as for 'cite aliice'.")
     parser: shared.ParserName = "small"
     splitter: shared.Splitter = "auto"
     format: shared.FormatName = "auto"
     sources: shared.SourcesFile = None
     premise: PremiseName = "joint"
-    human: Annotated[shared.Files, Flag("FILE", multiple=True, hidden=True)] = Field(
-        default=(), description="Table of people's labels of the answers, for Table 4; or one for each reader."
-    )
-    labels: Annotated[tuple[str, ...], BeforeValidator(as_texts), Flag("NAME=COLUMNS", multiple=True, hidden=True)] = (
-        Field(default=(), description="Columns of labels: utility, citation_utility, recall, precision. Repeatable.")
-    )
-    mauve_model: Annotated[str, Flag("MODEL")] = Field(
-        default=MAUVE_MODEL, description="Model of the fluency: hub id or folder; none: no fluency."
-    )
+    human: Annotated[shared.Files, Flag("FILE", multiple=True, hidden=True)] = ()
+    """Table of people's labels of the answers, for Table 4; or one for each reader."""
+    labels: Annotated[tuple[str, ...], BeforeValidator(as_texts), Flag("NAME=COLUMNS", multiple=True, hidden=True)] = ()
+    """Columns of labels: utility, citation_utility, recall, precision. Repeatable."""
+    mauve_model: Annotated[str, Flag("MODEL")] = MAUVE_MODEL
+    """Model of the fluency: hub id or folder; none: no fluency."""
 
     @model_validator(mode="before")
     @classmethod

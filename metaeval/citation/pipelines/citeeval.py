@@ -70,9 +70,8 @@ class AsksJudge(shared.AsksChat):
     """Base of options of an analysis that asks CiteEval's judge."""
 
     profile: CiteEvalProfile = "paper"
-    attribution_file: Path | None = Field(
-        default=None, description="A prompt of your own that asks what each statement rests on."
-    )
+    attribution_file: Path | None = None
+    """A prompt of your own that asks what each statement rests on."""
     editing_file: Path | None = Field(default=None, description="A prompt of your own that asks for edits and ratings.")
     statements_per_request: int | None = Field(
         default=None, ge=1, description="Most statements that are judged at once (none: all of a response)."
@@ -96,17 +95,12 @@ class CiteEvalCommand(shared.ReadsAnswers, AsksJudge, shared.JudgedByMetrics):
 
     nli: shared.Judges = Field(default=(), description="Metrics that also judge the statements by AutoAIS. Repeatable.")
     scenario: Scenario = "full"
-    coefficients: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="Coefficients of the edit distance: fitted.json of 'cite refit'."
-    )
-    baselines: Annotated[shared.NameList, Flag("NAMES", multiple=True)] = Field(
-        default=(),
-        description="Baselines on the same statements: lqac, attrscore (by the chat model), attrscore:METRIC.",
-    )
-    mode: JudgeMode = Field(
-        default="edits",
-        description="What comes before a rating: edits, reasoning (cot), or nothing (vanilla).",
-    )
+    coefficients: Annotated[Path | None, Flag("FILE")] = None
+    """Coefficients of the edit distance: fitted.json of 'cite refit'."""
+    baselines: Annotated[shared.NameList, Flag("NAMES", multiple=True)] = ()
+    """Baselines on the same statements: lqac, attrscore (by the chat model), attrscore:METRIC."""
+    mode: JudgeMode = "edits"
+    """What comes before a rating: edits, reasoning (cot), or nothing (vanilla)."""
 
 
 def check_edited(rated: Rated, asking: Asking, refusal: str) -> None:

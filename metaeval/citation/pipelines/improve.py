@@ -53,9 +53,8 @@ class ImproveCommand(shared.ReadsAnswers, AsksJudge):
     untyped = frozenset({"format", "profile", "sources", "scenario"})
 
     files: shared.FilesToRead = Field(description="File of answers to improve.")
-    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = Field(
-        default=None, description="File for the improved answers (JSONL)."
-    )
+    output: Annotated[Path | None, Flag("FILE", "-o", required=True, output=True)] = None
+    """File for the improved answers (JSONL)."""
     rounds: Annotated[int, Flag("N")] = Field(default=1, ge=1, description="Most rounds of edits.")
     scenario: Scenario = "full"
 

@@ -124,19 +124,14 @@ class JudgedByMetrics(TrustSettings, BatchSettings, ScoringSettings, MetricOptio
 
     untyped = frozenset({"calibration", "trust_config"})
 
-    nli: Judges = Field(
-        default=(),
-        description="Metrics that decide whether passages support a claim (default: minilm-bertscore). Repeatable.",
-    )
-    threshold: Threshold = Field(
-        default=None, description="Least score of a supported claim: X, NAME=X,NAME=X, or soft (scores as degrees)."
-    )
-    calibration: Files = Field(
-        default=(), description="Learnt thresholds: calibration.json of 'metaeval thresholds --learn'. Repeatable."
-    )
-    requests: Annotated[Path | None, Flag("FILE", output=True)] = Field(
-        default=None, description="File to write the judges' requests to as a batch; nothing is sent."
-    )
+    nli: Judges = ()
+    """Metrics that decide whether passages support a claim (default: minilm-bertscore). Repeatable."""
+    threshold: Threshold = None
+    """Least score of a supported claim: X, NAME=X,NAME=X, or soft (scores as degrees)."""
+    calibration: Files = ()
+    """Learnt thresholds: calibration.json of 'metaeval thresholds --learn'. Repeatable."""
+    requests: Annotated[Path | None, Flag("FILE", output=True)] = None
+    """File to write the judges' requests to as a batch; nothing is sent."""
 
 
 class AsksChat(BudgetSettings, CiteOptions):
@@ -148,32 +143,25 @@ class AsksChat(BudgetSettings, CiteOptions):
     untyped = frozenset({"ask_again", "chat"})
 
     model: Annotated[str | None, Flag("NAME")] = Field(default=None, description="Chat model that judges.")
-    base_url: Annotated[str | None, Flag("URL")] = Field(
-        default=None, description="Address of the model's server (default: OpenAI's); several are separated by commas."
-    )
-    record: Annotated[Path | None, Flag("FILE", output=True)] = Field(
-        default=None, description="File to save the model's replies to, for --replay."
-    )
-    replay: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="Saved replies to use instead of asking the model; costs nothing."
-    )
-    requests: Annotated[Path | None, Flag("FILE", output=True)] = Field(
-        default=None, description="File to write the requests to as a batch; nothing is sent."
-    )
-    batch: Annotated[Path | None, Flag("FILE", name="replies")] = Field(
-        default=None, description="Output of such a batch, with the replies; nothing is sent."
-    )
-    ask_again: Annotated[str | None, Flag("unparsed")] = Field(
-        default=None, description="Ask once more where a reply cannot be parsed."
-    )
+    base_url: Annotated[str | None, Flag("URL")] = None
+    """Address of the model's server (default: OpenAI's); several are separated by commas."""
+    record: Annotated[Path | None, Flag("FILE", output=True)] = None
+    """File to save the model's replies to, for --replay."""
+    replay: Annotated[Path | None, Flag("FILE")] = None
+    """Saved replies to use instead of asking the model; costs nothing."""
+    requests: Annotated[Path | None, Flag("FILE", output=True)] = None
+    """File to write the requests to as a batch; nothing is sent."""
+    batch: Annotated[Path | None, Flag("FILE", name="replies")] = None
+    """Output of such a batch, with the replies; nothing is sent."""
+    ask_again: Annotated[str | None, Flag("unparsed")] = None
+    """Ask once more where a reply cannot be parsed."""
     chat: Annotated[dict[str, Any], Flag("NAME")] = Field(
         default_factory=dict,
         description="Further options of the chat model, as chat.temperature=0.",
         json_schema_extra={"names": [*ChatOptions.model_fields]},
     )
-    dry_run: Annotated[bool, Flag()] = Field(
-        default=False, description="Estimate only: nothing is scored, fetched or paid for."
-    )
+    dry_run: Annotated[bool, Flag()] = False
+    """Estimate only: nothing is scored, fetched or paid for."""
 
     def opened(self, chat: ChatOptions, progress: Progress) -> AbstractContextManager[Chat]:
         """Open the source of the model's replies for a block (`open_chat`). chat: the options of the model."""

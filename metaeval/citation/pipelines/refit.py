@@ -60,13 +60,11 @@ class RefitCommand(AsksJudge):
 
     files: shared.FilesToRead = Field(description="Files of answers with human ratings, as for 'cite meta'.")
     human: Annotated[Path | None, Flag("FILE")] = Field(default=None, description="CiteBench's human judgements.")
-    format: Annotated[str, Flag("NAME", "-f")] = Field(
-        default="auto", description="Format: expertqa, citebench, jsonl, or auto (by content)."
-    )
+    format: Annotated[str, Flag("NAME", "-f")] = "auto"
+    """Format: expertqa, citebench, jsonl, or auto (by content)."""
     splitter: shared.Splitter = "auto"
-    edits: Annotated[str, one_of("edits", ("judge", "human")), Flag("NAME")] = Field(
-        default="judge", description="Whose edits are fitted: the judge's, or human (CiteBench's; no model is asked)."
-    )
+    edits: Annotated[str, one_of("edits", ("judge", "human")), Flag("NAME")] = "judge"
+    """Whose edits are fitted: the judge's, or human (CiteBench's; no model is asked)."""
 
 
 def _run(options: RefitCommand, progress: Progress) -> Done:

@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
-
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
 from metaeval.citation.data_model import Answer
@@ -70,23 +68,16 @@ class FactOptions(shared.ReadsAnswers, shared.AsksChat, shared.JudgedByMetrics):
 
     untyped = frozenset({"format", "sources", "parser", "tokenizer", "prompts"})
 
-    threshold: shared.Threshold = Field(
-        default=None,
-        description="Least score of a supported fact: X, or NAME=X,NAME=X (default: a fact's value is its score).",
-    )
-    model: Annotated[str | None, Flag("NAME")] = Field(
-        default=None, description="Chat model that makes the facts (default: none)."
-    )
-    parser: Annotated[str, Flag("NAME")] = Field(
-        default="small", description="Parser that makes the facts, where no model is named."
-    )
-    tokenizer: Annotated[str, Flag("NAME")] = Field(
-        default="words",
-        description="Unit of chunks of 256, and of Table 1: words, or tokens of a tokenizer (its hub id or folder).",
-    )
-    prompts: Annotated[Path | None, Flag("FOLDER")] = Field(
-        default=None, description="Folder of prompts of your own: decomposition.txt (facts), mapping.txt (segments)."
-    )
+    threshold: shared.Threshold = None
+    """Least score of a supported fact: X, or NAME=X,NAME=X (default: a fact's value is its score)."""
+    model: Annotated[str | None, Flag("NAME")] = None
+    """Chat model that makes the facts (default: none)."""
+    parser: Annotated[str, Flag("NAME")] = "small"
+    """Parser that makes the facts, where no model is named."""
+    tokenizer: Annotated[str, Flag("NAME")] = "words"
+    """Unit of chunks of 256, and of Table 1: words, or tokens of a tokenizer (its hub id or folder)."""
+    prompts: Annotated[Path | None, Flag("FOLDER")] = None
+    """Folder of prompts of your own: decomposition.txt (facts), mapping.txt (segments)."""
 
     @property
     def rules(self) -> ScifiOptions:
@@ -102,12 +93,10 @@ class ScifiCommand(FactOptions):
 
     untyped = frozenset({"group", "uncited"})
 
-    group: Annotated[str, one_of("group", ("max", "joint")), Flag("HOW")] = Field(
-        default="max", description="Marks that stand together: each passage by itself (max), or all as one (joint)."
-    )
-    uncited: Annotated[str, one_of("uncited", ("left out", "fails")), Flag("HOW")] = Field(
-        default="left out", description="Facts of sentences without a citation: left out, or fails (0)."
-    )
+    group: Annotated[str, one_of("group", ("max", "joint")), Flag("HOW")] = "max"
+    """Marks that stand together: each passage by itself (max), or all as one (joint)."""
+    uncited: Annotated[str, one_of("uncited", ("left out", "fails")), Flag("HOW")] = "left out"
+    """Facts of sentences without a citation: left out, or fails (0)."""
 
 
 def fact_cutoff(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
@@ -60,16 +60,12 @@ class ScifiTablesOptions(FactOptions):
         tuple[int, ...],
         BeforeValidator(lambda value: (value,) if isinstance(value, int) else as_list(value)),
         Flag("N", multiple=True),
-    ] = Field(
-        default=(),
-        description="Tables to make: 1 (statistics, nothing is judged), 2 or 3 (default: 1, 2 and, with --trained, 3).",
-    )
-    trained: shared.NameList = Field(
-        default=(), description="Models before and after training, for Table 3: BEFORE=AFTER. Repeatable."
-    )
-    by: shared.NameList = Field(
-        default=(), description="Fields of the records' reference by which texts are counted (topic, views), in tables."
-    )
+    ] = ()
+    """Tables to make: 1 (statistics, nothing is judged), 2 or 3 (default: 1, 2 and, with --trained, 3)."""
+    trained: shared.NameList = ()
+    """Models before and after training, for Table 3: BEFORE=AFTER. Repeatable."""
+    by: shared.NameList = ()
+    """Fields of the records' reference by which texts are counted (topic, views), in tables."""
 
     @property
     def tables(self) -> Sequence[int]:

@@ -68,21 +68,15 @@ class SupportOptions(shared.ReadsAnswers, shared.JudgedByMetrics):
 
     untyped = frozenset({"denominator", "stray", "matched"})
 
-    partial: shared.Threshold = Field(
-        default=None, description="Least score of partial support: X, or NAME=X,NAME=X (default: no partial level)."
-    )
+    partial: shared.Threshold = None
+    """Least score of partial support: X, or NAME=X,NAME=X (default: no partial level)."""
     measures: shared.NameList = Field(default=(), description="Definitions: trec, fact (default: both). Repeatable.")
-    denominator: Annotated[str, Flag("N"), BeforeValidator(str)] = Field(
-        default="answered",
-        description="Topics that TREC's means divide by: answered (by the system), topics (of all files), or a number.",
-    )
-    stray: Annotated[str, one_of("stray", ("forgiven", "none")), Flag("NAME")] = Field(
-        default="forgiven",
-        description="Marks that cite no passage: forgiven (no level, as released), or none (level 0).",
-    )
-    matched: Annotated[bool, Flag()] = Field(
-        default=False, description="Keep of metrics' levels only those of citations that have one in the file."
-    )
+    denominator: Annotated[str, Flag("N"), BeforeValidator(str)] = "answered"
+    """Topics that TREC's means divide by: answered (by the system), topics (of all files), or a number."""
+    stray: Annotated[str, one_of("stray", ("forgiven", "none")), Flag("NAME")] = "forgiven"
+    """Marks that cite no passage: forgiven (no level, as released), or none (level 0)."""
+    matched: Annotated[bool, Flag()] = False
+    """Keep of metrics' levels only those of citations that have one in the file."""
 
 
 def _run(options: SupportOptions, progress: Progress) -> Done:

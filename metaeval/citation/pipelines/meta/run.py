@@ -88,28 +88,23 @@ class MetaOptions(
     untyped = frozenset({"gaps", "profile", "facts", "splitter"})
 
     files: shared.FilesToRead = Field(description="Files of answers with human ratings.")
-    human: Annotated[Path | None, Flag("FILE")] = Field(
-        default=None, description="CiteBench's file of human judgements, for answers in a .citeeval file."
-    )
+    human: Annotated[Path | None, Flag("FILE")] = None
+    """CiteBench's file of human judgements, for answers in a .citeeval file."""
     pipelines: shared.NameList = Field(
         default=(), description=f"Pipelines: {', '.join(PIPELINES)} (default: alce,aliice). Repeatable."
     )
-    scores: shared.Files = Field(
-        default=(),
-        description="Scores of other tools (answer, start, end, value), or per-statements.jsonl of 'cite citeeval'.",
-    )
+    scores: shared.Files = ()
+    """Scores of other tools (answer, start, end, value), or per-statements.jsonl of 'cite citeeval'."""
     scenario: Scenario = "full"
     gaps: Gaps = Field(
         default="left out",
         description="Value of a statement without one, on either side: left out, response (its response's), or full "
         "marks (also 1 for a response without any).",
     )
-    profile: Literal["paper", "released", "aliice"] = Field(
-        default="paper", description="Definition of the pipelines: paper, released, or aliice (ALCE in ALiiCE's paper)."
-    )
-    facts: Literal["parser", "model"] = Field(
-        default="parser", description="What makes SCiFi's facts: parser, or model (the chat model)."
-    )
+    profile: Literal["paper", "released", "aliice"] = "paper"
+    """Definition of the pipelines: paper, released, or aliice (ALCE in ALiiCE's paper)."""
+    facts: Literal["parser", "model"] = "parser"
+    """What makes SCiFi's facts: parser, or model (the chat model)."""
     splitter: shared.Splitter = "auto"
 
 
