@@ -68,6 +68,7 @@ def test_the_wheel_holds_every_file_of_the_packages_and_the_configs(clone, built
     assert names == tracked(clone, *PACKAGES) | configs
     assert names >= {
         "metaeval/configs/experiments/offline.yaml",
+        "metaeval/corpus/loaders/cards.toml",
         "metaeval/corpus/loaders/mini.jsonl",
         "metaeval/explorer/explorer.html",
         "metaeval/report/templates/page.html",

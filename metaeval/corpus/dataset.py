@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,33 +29,6 @@ class SourceFile:
     sha256: str = ""
     size: int = 0
     member: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
-    """Files on GitHub at one commit. name: OWNER/NAME of the repository. folder: the files' folder inside it."""
-
-    name: str
-    commit: str
-    folder: str = ""
-
-    @property
-    def card(self) -> dict[str, Any]:
-        """The fields `origin` and `commit` of a card."""
-        return {"origin": f"https://github.com/{self.name}", "commit": self.commit}
-
-    def file(self, path: str, sha256: str = "", size: int = 0, folder: str = "", name: str = "") -> SourceFile:
-        """Return one file of the repository, by its path in the folder of the files or, if given, in `folder`.
-
-        name: what it is called here, by default the path.
-        """
-        parts = ("https://raw.githubusercontent.com", self.name, self.commit, folder or self.folder, path)
-        return SourceFile(name or path, "/".join(filter(None, parts)), sha256, size)
-
-
-def with_all(files: Mapping[str, SourceFile]) -> dict[str, tuple[SourceFile, ...]]:
-    """Return a split for each file, and "all" of them. files: by split."""
-    return {**{split: (file,) for split, file in files.items()}, "all": tuple(files.values())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +101,21 @@ def own_file(read: Callable[..., Corpus | Ratings], wanted: str, **card: Any) ->
         return read(paths["corpus"], *([options] if options else []))
 
     return Dataset(origin="data=FILE", licence="your own", load=load, **card)
+
+
+@cache
+def _cards() -> Mapping[str, Mapping[str, Any]]:
+    return tomllib.loads(resources.files("metaeval.corpus.loaders").joinpath("cards.toml").read_text(encoding="utf-8"))
+
+
+def published(name: str, load: Callable[..., Corpus | Ratings]) -> Dataset:
+    """Return a published data set by its card in `metaeval/corpus/loaders/cards.toml`. load: as in `Dataset`."""
+    card = {key: tuple(value) if isinstance(value, list) else value for key, value in _cards()[name].items()}
+    files = {file: SourceFile(file, **fields) for file, fields in card["files"].items()}
+    splits = card.pop("splits", {"all": files})
+    card["files"] = {split: tuple(files[file] for file in names) for split, names in splits.items()}
+    card["options"] = {
+        option: Option(fields["default"], fields["help"], tuple(fields.get("allowed", ())))
+        for option, fields in card.get("options", {}).items()
+    }
+    return Dataset(name=name, load=load, **card)

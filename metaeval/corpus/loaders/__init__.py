@@ -1,1 +1,1 @@
-"""One small file per data set: a card (origin, licence, checksums) and a function from files to a `Corpus`."""
+"""One small file per data set: a function from its files to a `Corpus`. The cards are in `cards.toml`."""

@@ -13,11 +13,8 @@ from typing import Any
 from metaeval.core.errors import UserError, count
 from metaeval.core.parsing import read_json
 from metaeval.corpus.data_rows import DataRow
-from metaeval.corpus.dataset import Dataset, SourceFile
+from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus
-
-_ARCHIVE = "https://huggingface.co/datasets/princeton-nlp/ALCE-data/resolve/main/ALCE-data.tar"
-"""The archive that ALCE's own `download_data.sh` fetches."""
 
 
 def questions_in(path: Path) -> int:
@@ -41,36 +38,5 @@ def _load(published: int, split: str, paths: Mapping[str, Path], options: Mappin
     )
 
 
-def _declared(name: str, file: str, title: str, published: int, note: str, citation: str) -> Dataset:
-    return Dataset(
-        name=name,
-        title=f"{title}: {count(published, 'question')} with 100 retrieved passages each, without answers",
-        origin="https://huggingface.co/datasets/princeton-nlp/ALCE-data",
-        licence="not named in the archive; see the origin",
-        schema="ALCE: a list of {question, docs, answer ...}",
-        load=partial(_load, published),
-        citation=citation,
-        folder="alce",
-        questions=True,
-        files={"all": (SourceFile(file, _ARCHIVE, member=f"ALCE-data/{file}"),)},
-        note=f"{note} Generate answers from it: metaeval cite generate FILE. The archive has no published hash: that "
-        "of the first download is recorded beside the file, and later copies are compared with it.",
-    )
-
-
-ASQA = _declared(
-    "asqa",
-    "asqa_eval_gtr_top100.json",
-    "ASQA",
-    948,
-    "Its development split, with passages of Wikipedia by GTR.",
-    "Stelmakh et al. 2022 (EMNLP); passages: Gao et al. 2023 (arXiv 2305.14627)",
-)
-ELI5 = _declared(
-    "eli5",
-    "eli5_eval_bm25_top100.json",
-    "ELI5",
-    1000,
-    "A sample of its validation split, with passages of Sphere by BM25 (the ALiiCE paper names GTR and Wikipedia).",
-    "Fan et al. 2019 (ACL); passages: Gao et al. 2023 (arXiv 2305.14627)",
-)
+ASQA = published("asqa", partial(_load, 948))
+ELI5 = published("eli5", partial(_load, 1000))

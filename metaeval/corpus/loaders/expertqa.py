@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, all_rows, content_id, strip_marks
-from metaeval.corpus.dataset import Dataset, Option, Repository, with_all
+from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
-REPOSITORY = Repository("chaitanyamalaviya/ExpertQA", "1aa7ba81bd4c083c12ef1aa2fee338f6cb60fa87", "data/lfqa")
 SUPPORT: Mapping[str | None, SupportLevel | None] = {
     "Complete": SupportLevel.FULL,
     "Partial": SupportLevel.PARTIAL,
@@ -83,38 +82,4 @@ def _add_answer(
             draft.cite(draft.next_id(statement_id), statement_id, draft.document(passage.text, url=passage.url), level)
 
 
-_FILES = {
-    name: REPOSITORY.file(f"{name}.jsonl", sha256, size)
-    for name, sha256, size in (
-        ("rand_val", "4da2b2e637104fb816716eaa4c60898c6892395d596c03b7d1f9a72c6327069c", 2_899_355),
-        ("rand_test", "022d6c19bdd91fb33c3185ef59f9c18510655c15598061e631c434487aa07b28", 3_082_685),
-        ("domain_val", "876fac217bbee9c33b50105e6a62feb60344e66c7e1998b99dcc4a45f8433f0b", 2_700_629),
-        ("domain_test", "7a1895dbcf16c4fc135116996d1bdb22412b8d791e620241ac9e80729d55ea6b", 3_411_642),
-    )
-}
-
-DATASET = Dataset(
-    name="expertqa",
-    title="ExpertQA: experts' judgements of attributed long answers",
-    **REPOSITORY.card,
-    licence="MIT",
-    citation="Malaviya, Lee, Chen, Sieber, Yatskar, Roth: ExpertQA: Expert-Curated Questions and Attributed Answers. "
-    "NAACL 2024, arXiv 2309.07852",
-    schema="expertqa-lfqa/1",
-    folder="expertqa",
-    files=with_all(_FILES),
-    load=_load,
-    options={
-        "without_text": Option("drop", "claims whose evidence is a bare URL: left out, or kept", ("drop", "keep")),
-        "unit": Option(
-            "claim",
-            "what is cited: a claim's evidence as one document, or each passage with the claim's label",
-            ("claim", "passage"),
-        ),
-    },
-    note="The expert judged a claim against all its evidence at once, so support is per claim and not per passage. "
-    "unit=claim joins the evidence of a claim into one document; unit=passage gives every passage the claim's label, "
-    "which no annotator gave. Evidence of bing_chat and gpt4 is URLs alone. The random and the domain files split the "
-    "same 479 answers in two ways: never tune on one and test on the other. Only citation marks are taken out of "
-    "claims; Markdown stays. The group is the answer.",
-)
+DATASET = published("expertqa", _load)

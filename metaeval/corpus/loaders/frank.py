@@ -9,10 +9,9 @@ from typing import Any
 
 from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import FETCH, DataRow, finite, finite_or_none, read_rows
-from metaeval.corpus.dataset import Dataset, Option, Repository
+from metaeval.corpus.dataset import published
 from metaeval.corpus.ratings import Rating, Ratings
 
-REPOSITORY = Repository("artidoro/frank", "80a88fb12cc0bfc17ff6ee2c5ebb0c4f4dd8a5f4", "data")
 HUMAN = "human_annotations.json"
 SCORES = "baseline_factuality_metrics_outputs.json"
 METRICS: Mapping[str, str] = {
@@ -76,27 +75,4 @@ def _identity(row: DataRow) -> tuple[str, str, str]:
     return f"{group}:{system}", group, system
 
 
-DATASET = Dataset(
-    name="frank",
-    title="FRANK: factuality of summaries, with the published scores of 15 metrics",
-    **REPOSITORY.card,
-    licence="MIT",
-    citation="Pagnoni, Balachandran, Tsvetkov: Understanding Factuality in Abstractive Summarization with FRANK: A "
-    "Benchmark for Factuality Metrics. NAACL 2021, arXiv 2104.13346",
-    schema="frank-human-annotations/1, frank-baseline-outputs/1",
-    folder="frank",
-    files={
-        split: (
-            REPOSITORY.file(HUMAN, "7be2dfd49ad2f2582ab28578cce1dbf256fd46415a0f902a472421bca6fe31d2", 1_847_530),
-            REPOSITORY.file(SCORES, "b64e54b42212b5780e27cab72a5d895e4f32a300906dcfecb91345e1ab99443c", 1_503_458),
-        )
-        for split in ("all", *SPLITS)
-    },
-    load=_load,
-    kind="ratings",
-    options={"subset": Option("all", "summaries of one news source alone", ("all", "cnndm", "xsum"))},
-    note="2,246 summaries of 499 articles; gold is the share of sentences without a factual error. A rating's id is "
-    "HASH:MODEL_NAME, the group is the article. Scores against the article and not the reference have 'article' in "
-    "their name. DAE has no score for 83 summaries, FEQA for 4. The paper reports on all data; its authors ask that "
-    "what was tuned be reported on test.",
-)
+DATASET = published("frank", _load)

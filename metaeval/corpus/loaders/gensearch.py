@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, content_id, read_rows, strip_marks
-from metaeval.corpus.dataset import Dataset, Option, Repository, with_all
+from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
 JUDGEMENTS: Mapping[str, SupportLevel] = {
@@ -21,6 +21,8 @@ JUDGEMENTS: Mapping[str, SupportLevel] = {
 }
 ALSO_REFUTES = "Citation Completely Supports but Also Refutes Statement"
 INACCESSIBLE = "Citation Inaccessible"
+RESPONSES = ("annotations", "intrinsic_halls")
+"""The splits of whole responses with six verdicts."""
 UNCLEAR = "Statement is Unclear, Can't Make Judgment"
 VERDICTS: Mapping[str, SupportLevel] = {
     "Citation Completely Supports Statement": SupportLevel.FULL,
@@ -55,14 +57,14 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
     """Add a response's statements and judged citations to the draft, which counts what is left out, by reason."""
     group, system, query = row.text("id"), row.text("system_name"), row.text("query")
     annotated = row.row("annotation").row("statement_to_annotation")
-    for number, published in enumerate(annotated.fields, start=1):
-        judged = annotated.row(published).rows("citation_annotations")
-        text = strip_marks(published)
+    for number, marked in enumerate(annotated.fields, start=1):
+        judged = annotated.row(marked).rows("citation_annotations")
+        text = strip_marks(marked)
         if not judged or not text:
             draft.drop("statements without a judged citation" if text else "statements of nothing but citation marks")
             continue
         most = max(citation.choice("citation_supports", VERDICTS) for citation in judged)
-        supported = annotated.row(published).optional_text("statement_supported") == "Yes"
+        supported = annotated.row(marked).optional_text("statement_supported") == "Yes"
         # Citations that contradict each other count as a statement that is not fully supported.
         together = SupportLevel.FULL if supported else min(most, SupportLevel.PARTIAL)
         statement = Statement(f"{group}-{number}", text, group, system, {"query": query}, together)
@@ -76,7 +78,7 @@ def add_response(draft: CorpusDraft, row: DataRow, options: Mapping[str, Any]) -
                 continue
             if verdict == ALSO_REFUTES and options["also_refutes"] == "full":
                 level = SupportLevel.FULL
-            document = draft.document(url=_target(row, published, citation))
+            document = draft.document(url=_target(row, marked, citation))
             draft.cite(own_id, statement_id, document, level, _evidence(citation, "evidence"), verdict=verdict)
 
 
@@ -96,25 +98,16 @@ def _evidence(row: DataRow, name: str) -> Evidence:
     return Evidence(texts=(text,)) if text.strip() else Evidence()
 
 
-_NAME = "evaluating-verifiability-in-generative-search-engines"
-REPOSITORY = Repository(f"nelson-liu/{_NAME}", "main")
-_HALLS = Repository(f"liugz18/{_NAME}", "4e4484895a912df3e83f467fc73c3b694883addd")
-_SPLITS = {split: f"verifiability_judgments_{split}.jsonl.gz" for split in ("train", "dev", "test")}
-_JUDGEMENTS = with_all(
-    {split: REPOSITORY.file(name, folder="verifiability_judgments") for split, name in _SPLITS.items()}
-)
-
-
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     draft = CorpusDraft(f"gensearch/{split}")
     content = attrgetter("statement_id", "document_id", "level", "evidence")
     for path in paths.values():
         earlier = [*draft.citations]
         for row in read_rows(path):
-            if split in _JUDGEMENTS:
-                add_judgement(draft, row)
-            else:
+            if split in RESPONSES:
                 add_response(draft, row, options)
+            else:
+                add_judgement(draft, row)
         known, added = {*map(content, earlier)}, draft.citations[len(earlier) :]
         draft.citations[len(earlier) :] = new = [citation for citation in added if content(citation) not in known]
         if len(new) < len(added):
@@ -122,41 +115,4 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     return draft.corpus()
 
 
-DATASET = Dataset(
-    name="gensearch",
-    title="GenSearch: verifiability of generative search engines",
-    **REPOSITORY.card,
-    licence="MIT",
-    citation="Liu, Zhang, Liang: Evaluating Verifiability in Generative Search Engines. Findings of EMNLP 2023, "
-    "arXiv 2304.09848",
-    schema="gensearch-judgements/1, gensearch-annotated-query-response/1",
-    folder="gensearch",
-    files={
-        **_JUDGEMENTS,
-        "annotations": (REPOSITORY.file("human_evaluation_annotations.jsonl"),),
-        "intrinsic_halls": (
-            _HALLS.file(
-                "intrinsic_halls.json", "c1bb0ebb2368e3513e686f003a1e36b987961c637b7ee6d85a0d61a4775c6980", 568_677
-            ),
-        ),
-    },
-    default_split="test",
-    load=_load,
-    options={
-        "unusable": Option(
-            "none",
-            "citations that are inaccessible or whose statement is unclear: level none, or left out",
-            ("none", "drop"),
-        ),
-        "also_refutes": Option(
-            "none", "citations that completely support but also refute: level none, or full", ("none", "full")
-        ),
-    },
-    note="all pools train, dev and test: 11,037 judgements (12,681 in arXiv 2406.15264). They hold page texts and "
-    "three levels; the options do not apply there. annotations and intrinsic_halls "
-    "hold whole responses with six verdicts and no page text (documents have an empty text and a "
-    "url); by default every verdict but the first two is NONE, as the origin's README counts them. intrinsic_halls is "
-    "a third party's selection of 114 responses in which some citation also refutes: a biased sample, for trying "
-    "things out. Every file but intrinsic_halls.json is read from branch main and has no pinned checksum. The group is "
-    "the response.",
-)
+DATASET = published("gensearch", _load)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, all_rows
-from metaeval.corpus.dataset import Dataset, Option, Repository
+from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 
 _CLOSES = re.compile(r"[,.;:!?)\]}%…”]+|['’](?:s|re|ve|ll|m|d|S)|n['’]t|N['’]T|['’]{2}", re.ASCII)
@@ -55,7 +55,6 @@ def _join_line(tokens: Sequence[str]) -> str:
     return "".join(pieces)
 
 
-REPOSITORY = Repository("ariecattan/qasem_consistency", "6a48e9dfa09ec310f52223284ebbffe281e72c18", "data")
 SOURCES = ("verifiability", "cliff", "factscore")
 
 
@@ -108,30 +107,4 @@ def _summary(row: DataRow) -> list[str]:
     return row.texts("summary")
 
 
-_DEV = REPOSITORY.file("dev.jsonl", "fde80e4c4c61bddd32c37a73b07957611d4020e80e8a7fc450d4f4505897556f", 1_346_495)
-_TEST = REPOSITORY.file("test.jsonl", "c816457d29088a976abe66fee8c472ee2d9e9d78cd6cfa789ebd875956eb1e5b", 1_463_907)
-
-DATASET = Dataset(
-    name="qasem",
-    title="QASemConsistency: support judged question by question",
-    **REPOSITORY.card,
-    licence="Apache-2.0",
-    citation="Cattan, Roit, Zhang, Wan, Aharoni, Szpektor, Bansal, Dagan: Localizing Factual Inconsistencies in "
-    "Attributable Text Generation. 2024, arXiv 2410.07473",
-    schema="qasem-consistency/1",
-    folder="qasem_consistency",
-    files={"dev": (_DEV,), "test": (_TEST,), "all": (_DEV, _TEST)},
-    load=_load,
-    options={
-        "source": Option(
-            "verifiability",
-            "where sentences come from: verifiability (GenSearch answers and pages), cliff (XSum summaries), "
-            "factscore (biographies), all",
-            (*SOURCES, "all"),
-        )
-    },
-    note="Level: a question counts as supported when less than half of its annotators call it hallucinated; all "
-    "questions supported is FULL, none is NONE, else PARTIAL. Text is joined from published tokens by stated rules, so "
-    "spacing may differ from the page. No evidence is marked. The group is the source_id: for verifiability the "
-    "response, for cliff and factscore the source document.",
-)
+DATASET = published("qasem", _load)

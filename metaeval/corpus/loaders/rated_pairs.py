@@ -14,7 +14,7 @@ from typing import Any
 
 from metaeval.core.parsing import csv_records
 from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, content_id, finite_or_none
-from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
+from metaeval.corpus.dataset import published
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 
@@ -91,48 +91,5 @@ def _load(name: str, read: _RowReader, split: str, paths: Mapping[str, Path], op
     return Ratings(draft.name, rows, scores, dict(draft.dropped), levels=True)
 
 
-_UNTRIED = "Not run on the published file: written to what its repository documents, and tested on made rows. The file "
-_QUESTIONS = Repository("google-research-datasets/Attributed-QA", "01f114b203ac98e9374471d26dba5e5e07f93409")
-ATTRIBUTED_QA = Dataset(
-    name="attributed_qa",
-    title="Attributed QA: answers of 23 systems with their passages, and AutoAIS's published scores",
-    **_QUESTIONS.card,
-    licence="CC BY 4.0 by its README, the code Apache-2.0; passages of Wikipedia: CC BY-SA",
-    citation="Bohnet et al.: Attributed Question Answering: Evaluation and Modeling for Attributed Large Language "
-    "Models. 2022, arXiv 2212.08037",
-    schema="attributed-qa-ratings/1",
-    folder="attributed_qa",
-    files={"all": (SourceFile("ratings.csv", _QUESTIONS.file("ratings.zip").url, member="ratings.csv"),)},
-    load=partial(_load, "attributed_qa", _answer),
-    kind="ratings",
-    texts=True,
-    scores=("AutoAIS", "AutoAIS verdict"),
-    note="Its README counts 83,030 answers to 3,610 questions, 23,000 of them rated by five people (Y or N); rows "
-    "without Y or N are left out and counted. AutoAIS is the entailment score of its model, the verdict is Y above "
-    "0.5. A rating's id is SYSTEM:QUESTION:1 (2 where a row has the same), the group is the question, and the text is "
-    f"the statement that AutoAIS judges. {_UNTRIED}has no pinned checksum: that of the first download is recorded.",
-)
-_SUMMARIES = Repository("Liyan06/AggreFact", "52fffcec4bcfc35fc83f7bf88919532381f331b4", "data")
-AGGREFACT = Dataset(
-    name="aggrefact",
-    title="AggreFact: summaries of nine sets, with the published scores of 5 metrics, two of them SummaC's",
-    **_SUMMARIES.card,
-    licence="the repository states none, and the nine sets have their own: not to be passed on",
-    citation="Tang, Goyal, Fabbri, Laban, Xu, Yavuz, Kryscinski, Rousseau, Durrett: Understanding Factual Errors in "
-    "Summarization: Errors, Summarizers, Datasets, Error Detectors. ACL 2023, arXiv 2205.12854",
-    schema="aggre-fact-final/1",
-    folder="aggrefact",
-    files=dict.fromkeys(("test", "val", "all"), (_SUMMARIES.file("aggre_fact_final.csv"),)),
-    default_split="test",
-    load=partial(_load, "aggrefact", _summary),
-    kind="ratings",
-    texts=True,
-    options={
-        "values": Option("score", "label: the published decisions, by thresholds of the val rows", ("score", "label")),
-    },
-    scores=_AGGREFACT,
-    note="--by dataset, origin (cnndm, xsum), category (of the summarizer: SOTA, XFORMER, OLD; other: references and "
-    "the like) or cut. DAE was trained on labels of XSumFaith, and frank and xsum_hallucination rate some of the same "
-    "summaries. A rating's id is DATASET:ARTICLE:MODEL:1 (2 where a row has the same), the group is the article. "
-    f"{_UNTRIED}has no pinned checksum: that of the first download is recorded.",
-)
+ATTRIBUTED_QA = published("attributed_qa", partial(_load, "attributed_qa", _answer))
+AGGREFACT = published("aggrefact", partial(_load, "aggrefact", _summary))

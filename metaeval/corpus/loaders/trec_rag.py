@@ -8,12 +8,10 @@ from typing import Any
 
 from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
-from metaeval.corpus.dataset import Dataset, Option, Repository, SourceFile
+from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 
-REPOSITORY = Repository("castorini/RAGDoll", "a4b8bb49f81cced0096b91143c02ddafedf276c6", "data/trec-rag-2025")
-VERDICTS_REPOSITORY = Repository("castorini/RAGDoll", "a527f97689ee1450ae49eea2d7b9bb3ddc454817", "analysis")
 JUDGE = "opus48-nist"
 VERDICTS_FILE = "rag24_verdicts_opus48.jsonl"
 LEVELS: Mapping[str, SupportLevel | None] = {
@@ -98,68 +96,5 @@ def _verdicts(path: Path) -> dict[str, float]:
     return verdicts
 
 
-_FOLDER = "https://trec.nist.gov/data/rag/final.citation_judgments_"
-_RAG24 = (
-    SourceFile(
-        "rag24_support_without_prediction.jsonl",
-        f"{_FOLDER}without_prediction.20241025.jsonl",
-        "96a55934dfbfd5c2350d05f83faffe236976e9404931725f014b9107f4f5e373",
-        1_011_937,
-    ),
-    SourceFile(
-        "rag24_support_webassess.jsonl",
-        f"{_FOLDER}Webassess.20241031.jsonl",
-        "76fd9641fcd6699bdfc601a834c0e3c85f3a8a6a2b49b7c484eadf12bab280ba",
-        1_752_957,
-    ),
-    VERDICTS_REPOSITORY.file(
-        "opus48-nist-22topic/opus48_nist_verdicts.jsonl",
-        "04fb02217b938a5070740c75ee2fc32817dc80a4124b2e8c5ab1f3edb0cedbdd",
-        1_498_544,
-        name=VERDICTS_FILE,
-    ),
-)
-_RAG25 = (
-    REPOSITORY.file(
-        "human-support-labels/rag25_human_support_labels_without_unjudged_sentences.jsonl",
-        "dca0e4c4f3b2ccd16f813cbd2f9be4aa9f0fc32ca4dc7a1795ca85c2e1d7a57c",
-        4_123_796,
-        name="rag25_support.jsonl",
-    ),
-)
-_CARD: Mapping[str, Any] = {
-    **REPOSITORY.card,
-    "licence": "of NIST; the repository states none: fetched from its origin, not to be passed on",
-    "schema": "trec-rag-support/1",
-    "folder": "trec_rag",
-    "load": _load,
-    "kind": "ratings",
-    "corpus_option": "sources",
-    "options": {
-        "sources": Option("", "file of MS MARCO v2.1 segments (JSON lines of docid, segment): metrics can then be run")
-    },
-}
-_NOTE = (
-    "The group is the topic, the system is the run, and an id is RUN|TOPIC|sSENTENCE|cCITATION by places from 0. "
-    "The passages are MS MARCO v2.1 segments, which are not part of the files: 'metaeval evaluate' takes scores by id, "
-    "and with dataset_options.sources=FILE 'metaeval run --unit citation' scores the citations themselves."
-)
-RAG24 = Dataset(
-    name="trec_rag24",
-    title="TREC 2024 RAG: citations of 45 systems judged by NIST, with a chat model's verdicts",
-    citation="Thakur et al.: Support Evaluation for the TREC 2024 RAG Track. arXiv 2504.15205; verdicts: "
-    "castorini/RAGDoll, analysis/opus48-nist-22topic",
-    files={"all": _RAG24},
-    scores=(JUDGE,),
-    note="7,695 citations of 22 topics and 45 runs, 110 of them not judged. The verdicts cover 6,693 of the judged "
-    f"ones (13 are duplicates, which agree). {_NOTE}",
-    **_CARD,
-)
-RAG25 = Dataset(
-    name="trec_rag25",
-    title="TREC 2025 RAG: citations of 76 systems, judged by NIST",
-    citation="Upadhyay et al.: Overview of the TREC 2025 RAG Track. arXiv 2603.09891",
-    files={"all": _RAG25},
-    note=f"12,790 judged citations of 17 topics and 76 runs. {_NOTE}",
-    **_CARD,
-)
+RAG24 = published("trec_rag24", _load)
+RAG25 = published("trec_rag25", _load)

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, all_rows
-from metaeval.corpus.dataset import Dataset, Repository
+from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus, Evidence, Statement, SupportLevel
 
-REPOSITORY = Repository("ryokamoi/wice", "ddeb6c183665e2a20c5f03c5aa07f03888b9870f", "data/entailment_retrieval/claim")
 LABELS: Mapping[str, SupportLevel] = {
     "supported": SupportLevel.FULL,
     "partially_supported": SupportLevel.PARTIAL,
@@ -34,22 +33,4 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     return draft.corpus()
 
 
-_DEV = REPOSITORY.file("dev.jsonl", "67531ca79bde4c81d3752fb69d9cb0d3d6763de5c3028f548b83ef053a6f8042", 3_490_479)
-_TEST = REPOSITORY.file("test.jsonl", "4c91b9e9590cfcd8f8a0f7288b5ff315af8ade946d7bf26f50fbd671bb86dbe8", 3_624_529)
-
-DATASET = Dataset(
-    name="wice",
-    title="WiCE: Wikipedia claims and the pages they cite",
-    **REPOSITORY.card,
-    licence="annotations ODC-BY; text CC-BY-SA (Wikipedia) and Common Crawl terms of use (cited pages)",
-    citation="Kamoi, Goyal, Rodriguez, Durrett: WiCE: Real-World Entailment for Claims in Wikipedia. EMNLP 2023, "
-    "arXiv 2303.01432",
-    schema="wice-claim/1",
-    folder="wice",
-    files={"dev": (_DEV,), "test": (_TEST,), "all": (_DEV, _TEST)},
-    default_split="test",
-    load=_load,
-    note="Claim level. Documents come split into sentences, evidence as alternative sets of sentence indices. 13 dev "
-    "and 2 test not_supported claims carry supporting sentences all the same; they stay NONE. The group is the "
-    "Wikipedia article.",
-)
+DATASET = published("wice", _load)

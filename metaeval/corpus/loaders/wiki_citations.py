@@ -8,11 +8,10 @@ from typing import Any
 
 from metaeval.core.parsing import read_object
 from metaeval.corpus.data_rows import FETCH, CorpusDraft, DataRow, read_rows
-from metaeval.corpus.dataset import Dataset, Option, Repository
+from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 
-REPOSITORY = Repository("alex-o-748/citation-checker-script", "f9aa357c48a8b5c399e6e18458f0451f811c40ba", "benchmark")
 PAGES, FOUR_MODELS, FIFTH_MODEL = "dataset.json", "results.json", "results_claude_sonnet5_2026-08-17.json"
 UNAVAILABLE = "Source unavailable"
 LEVELS: Mapping[str, SupportLevel | None] = {
@@ -89,45 +88,5 @@ def _score(row: DataRow) -> float | None:
     return None if level is None else float(level)
 
 
-_FILES = (
-    REPOSITORY.file(PAGES, "857f86233910dd94a9f344ea8f3b44c925d4a958d5717311587a36cbc76015ba", 1_718_511),
-    REPOSITORY.file(FOUR_MODELS, "1edbe106f3f771482a8a8a966eb9ecdd2dfd3fc99e46ee4044084b379c11f469", 526_753),
-    REPOSITORY.file(FIFTH_MODEL, "78d73449f57c58c3b291600965c5f9c55500449aa5d29cec266e9ee31f58aad1", 147_570),
-)
-_CARD: Mapping[str, Any] = {
-    **REPOSITORY.card,
-    "licence": "MIT",
-    "citation": "alex-o-748: citation-checker-script, benchmark of citations of Wikipedia (2026)",
-    "folder": "wiki_citations",
-    "files": {"all": _FILES},
-}
-DATASET = Dataset(
-    name="wiki_citations",
-    title="Wikipedia's citations with their pages, and the verdicts of five chat models",
-    schema="wiki-citations/1",
-    load=_load,
-    scores=MODELS,
-    note="189 citations of 125 articles; 182 have the page's text. Verdicts are 2, 1 and 0 for full, partial and no "
-    "support. A request that failed and the verdict 'source unavailable' have no score. No evidence is marked: --unit "
-    "citation. The group is the Wikipedia article.",
-    **_CARD,
-)
-VERDICTS = Dataset(
-    name="wiki_verdicts",
-    title="The verdicts of five chat models on Wikipedia's citations, without the pages",
-    schema="wiki-citations/1",
-    load=_load_verdicts,
-    kind="ratings",
-    options={
-        "counting": Option(
-            "corrected",
-            "corrected: labels as they are now, and 'source unavailable' has no score; published: the labels of the "
-            "published accuracies (two were corrected since), and 'source unavailable' is a wrong verdict",
-            ("corrected", "published"),
-        )
-    },
-    note="Every citation that a model judged, also those whose page has no text; of verdicts on all three levels. "
-    "Failed requests (31 each of apertus-70b and qwen-sealion) have no score, as in the published accuracies. "
-    "counting=published is for accuracy alone: a wrong verdict stands for none, or for partial where none is right.",
-    **_CARD,
-)
+DATASET = published("wiki_citations", _load)
+VERDICTS = published("wiki_verdicts", _load_verdicts)

@@ -9,12 +9,9 @@ from typing import Any
 
 from metaeval.core.parsing import csv_records
 from metaeval.corpus.data_rows import FETCH, DataRow, finite
-from metaeval.corpus.dataset import Dataset, Option, Repository
+from metaeval.corpus.dataset import published
 from metaeval.corpus.ratings import Rating, Ratings
 
-REPOSITORY = Repository(
-    "google-research-datasets/xsum_hallucination_annotations", "4abdbb2c807cb93c1df1188a1992d20a55cdcc34"
-)
 SCORES = "eval_scores_xsum_summaries.csv"
 SPANS = "hallucination_annotations_xsum_summaries.csv"
 METRICS: Mapping[str, str] = {
@@ -68,28 +65,4 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     return Ratings("xsum_hallucination", tuple(rows), scores)
 
 
-DATASET = Dataset(
-    name="xsum_hallucination",
-    title="XSum hallucinations: graded faithfulness, with the published scores of 5 metrics",
-    **REPOSITORY.card,
-    licence="CC BY 4.0",
-    citation="Maynez, Narayan, Bohnet, McDonald: On Faithfulness and Factuality in Abstractive Summarization. ACL "
-    "2020, arXiv 2005.00661",
-    schema="xsum-eval-scores/1, xsum-hallucination-spans/1",
-    folder="xsum_hallucination",
-    files={
-        "all": (
-            REPOSITORY.file(SCORES, "f7b3d571173ca0dc47a8d72314ce402fb3db7cb54dc84439d35eb766d393fbe3", 181_723),
-            REPOSITORY.file(SPANS, "fa7fb66a36cc0f32ede4135985d0d65591dc2a8d21103a0bacd0583d77d4c8ea", 2_105_145),
-        )
-    },
-    load=_load,
-    kind="ratings",
-    options={
-        "gold": Option(
-            "faithful", "share of the summary that no annotator's span marks, or of factual votes", tuple(GOLD)
-        )
-    },
-    note="498 articles x 4 systems; the published scores leave out 2 of the 500 articles and the reference summaries. "
-    "A rating's id is SYSTEM_ARTICLE as in the score file, the group is the article.",
-)
+DATASET = published("xsum_hallucination", _load)
