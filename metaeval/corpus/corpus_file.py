@@ -147,8 +147,8 @@ def _problem(line: int, fault: ErrorDetails, kind: type[BaseModel]) -> Problem:
     if fault["type"] == "extra_forbidden":
         known = (kind if len(path) == 1 else _EvidenceSet).model_fields
         return Problem(line, "a field's name", shown_with_hint(place, known), ", ".join(known))
-    told = "missing" if fault["type"] == "missing" else shown_with_hint(value, LEVELS if place == "level" else ())
-    return Problem(line, place, told, fault["msg"].removeprefix("Value error, ").removeprefix("Input should be "))
+    text = "missing" if fault["type"] == "missing" else shown_with_hint(value, LEVELS if place == "level" else ())
+    return Problem(line, place, text, fault["msg"].removeprefix("Value error, ").removeprefix("Input should be "))
 
 
 def _check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
@@ -158,12 +158,12 @@ def _check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
     """
     firsts: dict[str, dict[str, Numbered]] = {"document": {}, "statement": {}, "citation": {}}
     for number, record, line in numbered:
-        kind, own = str(record.get("type")), getattr(line, "id", record.get("id"))
-        if kind not in firsts or not isinstance(own, str) or not own:
+        kind, name = str(record.get("type")), getattr(line, "id", record.get("id"))
+        if kind not in firsts or not isinstance(name, str) or not name:
             continue
-        first = firsts[kind].setdefault(own, (number, record, line))
+        first = firsts[kind].setdefault(name, (number, record, line))
         if first[0] != number:
-            value = f"{shown(own)}, which line {first[0]} has already"
+            value = f"{shown(name)}, which line {first[0]} has already"
             yield Problem(number, "id", value, f"an id that no other {kind} has")
     for number, _, line in numbered:
         if not isinstance(line, _CitationLine):
@@ -177,7 +177,7 @@ def _check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
         last, name = len(document.sentences) - 1, shown(document.id)
         sets = [
             ("evidence", line.evidence),
-            *((f"evidence_sets[{n}]", one) for n, one in enumerate(line.evidence_sets)),
+            *((f"evidence_sets[{n}]", part) for n, part in enumerate(line.evidence_sets)),
         ]
         for place, evidence in sets:
             if any(index > last for index in evidence.sentences):
@@ -281,7 +281,7 @@ def _build(lines: Sequence[_Line | None]) -> Corpus:
             statements[line.id] = Statement(line.id, line.text, group, line.system, line.meta, line.level)
         elif isinstance(line, _CitationLine):
             sets = line.evidence_sets or [line.evidence]
-            evidence = tuple(Evidence(tuple(one.sentences), tuple(one.texts)) for one in sets)
+            evidence = tuple(Evidence(tuple(part.sentences), tuple(part.texts)) for part in sets)
             citations.append(Citation(line.id, line.statement, line.document, line.level, evidence, line.meta))
     return Corpus(header.name, documents, statements, tuple(citations), header.dropped, header.demo)
 
