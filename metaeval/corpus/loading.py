@@ -225,26 +225,18 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
     Raises `UserError` when the origin cannot be reached, answers with an error, stops early, or sends other or more
     bytes: nothing is read beyond the first byte too many.
     """
-    digest = hashlib.sha256()
-    received, most = 0, file.size or MOST_BYTES
-    with _open(file, by_hand) as body, _progress(label, file) as progress:
-        expected = body.length
-        with atomic_write(path) as target:
-            while block := _read(body, min(_BLOCK, most + 1 - received), file, by_hand):
-                received += len(block)
-                if received > most:
-                    pinned = "of the published file" if file.size else "that any file may have"
-                    raise _failed(file, f"it sends more than the {most:,} bytes {pinned}", by_hand)
-                target.write(block)
-                digest.update(block)
-                progress(len(block))
-            if expected is not None and received < expected:
-                raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
-            if file.sha256 and (digest.hexdigest() != file.sha256 or received != (file.size or received)):
-                received_file = f"{count(received, 'byte')} with SHA-256 {digest.hexdigest()}"
-                pinned = f"the published file has {count(file.size, 'byte')} with"
-                first = f"{pinned if file.size else 'the first download had'} SHA-256 {file.sha256}"
-                raise _failed(file, f"got {received_file}; {first}", by_hand)
+    digest, received = hashlib.sha256(), 0
+    with _progress(label, file) as progress, atomic_write(path) as target:
+        for block in _blocks(file, by_hand):
+            received += len(block)
+            target.write(block)
+            digest.update(block)
+            progress(len(block))
+        if file.sha256 and (digest.hexdigest() != file.sha256 or received != (file.size or received)):
+            received_file = f"{count(received, 'byte')} with SHA-256 {digest.hexdigest()}"
+            pinned = f"the published file has {count(file.size, 'byte')} with"
+            first = f"{pinned if file.size else 'the first download had'} SHA-256 {file.sha256}"
+            raise _failed(file, f"got {received_file}; {first}", by_hand)
 
 
 class _Onward(urllib.request.HTTPRedirectHandler):
@@ -258,22 +250,25 @@ class _Onward(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _open(file: SourceFile, by_hand: str) -> http.client.HTTPResponse:
+def _blocks(file: SourceFile, by_hand: str) -> Iterator[bytes]:
+    """Yield the bytes that the origin sends, at most one more than `file` may have; errors of the network are told."""
+    received, most = 0, file.size or MOST_BYTES
     try:
-        response: http.client.HTTPResponse = urllib.request.build_opener(_Onward).open(file.url, timeout=TIMEOUT)
+        with urllib.request.build_opener(_Onward).open(file.url, timeout=TIMEOUT) as body:
+            expected = body.length
+            while block := body.read(min(_BLOCK, most + 1 - received)):
+                received += len(block)
+                if received > most:
+                    pinned = "of the published file" if file.size else "that any file may have"
+                    raise _failed(file, f"it sends more than the {most:,} bytes {pinned}", by_hand)
+                yield block
     except urllib.error.HTTPError as error:
         raise _failed(file, f"the server answered {error.code} {error.reason}", by_hand) from error
     except (OSError, http.client.HTTPException) as error:
-        raise _failed(file, f"no connection ({getattr(error, 'reason', error)})", by_hand) from error
-    return response
-
-
-def _read(body: http.client.HTTPResponse, size: int, file: SourceFile, by_hand: str) -> bytes:
-    try:
-        return body.read(size)
-    # Network errors are OSErrors too: told here, or they would read as a fault of the disk.
-    except (OSError, http.client.HTTPException) as error:
-        raise _failed(file, f"the connection broke ({error})", by_hand) from error
+        why = "the connection broke" if received else "no connection"
+        raise _failed(file, f"{why} ({getattr(error, 'reason', error)})", by_hand) from error
+    if expected is not None and received < expected:
+        raise _failed(file, f"it stopped after {received:,} of {expected:,} bytes", by_hand)
 
 
 def _failed(file: SourceFile, why: str, by_hand: str) -> UserError:

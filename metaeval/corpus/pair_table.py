@@ -424,33 +424,22 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
     return replace(table, pairs=(*table.pairs, *added), pool=pool)
 
 
-class _Ranker:
-    """BM25 ranking of chunks (bm25s with its defaults: Lucene variant, k1 = 1.5, b = 0.75)."""
-
-    def __init__(self, chunks: Sequence[str], language: str) -> None:
-        import bm25s
-
-        # It sets its logger to DEBUG, which any program with a log handler then prints.
-        logging.getLogger("bm25s").setLevel(logging.WARNING)
-        self._size, self._language = len(chunks), language
-        self._index = bm25s.BM25()
-        documents = [words_of(text, language) for text in chunks]
-        self._known = frozenset(token for tokens in documents for token in tokens)
-        if self._known:
-            self._index.index(documents, show_progress=False)
-
-    def best(self, statement: str) -> Iterable[int]:
-        """Yield the numbers of all chunks, best first for the statement; those of equal scores in chunk order."""
-        import numpy as np  # which a help text does not need
-
-        tokens = [token for token in words_of(statement, self._language) if token in self._known]
-        scores = self._index.get_scores(tokens) if tokens else np.zeros(self._size)
-        return iter(np.argsort(-scores, kind="stable"))
-
-
 def _by_words(chunks: Sequence[str], statements: Sequence[str]) -> Iterator[Iterable[int]]:
-    ranker = _Ranker(chunks, language_of_pairs(statements, chunks))
-    return map(ranker.best, statements)
+    """Rank chunks by BM25 (bm25s with its defaults: Lucene variant, k1 = 1.5, b = 0.75), equal ones in their order."""
+    import bm25s
+    import numpy as np  # which a help text does not need
+
+    # It sets its logger to DEBUG, which any program with a log handler then prints.
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    language, index = language_of_pairs(statements, chunks), bm25s.BM25()
+    documents = [words_of(text, language) for text in chunks]
+    known = frozenset(token for tokens in documents for token in tokens)
+    if known:
+        index.index(documents, show_progress=False)
+    for statement in statements:
+        tokens = [token for token in words_of(statement, language) if token in known]
+        scores = index.get_scores(tokens) if tokens else np.zeros(len(chunks))
+        yield iter(np.argsort(-scores, kind="stable"))
 
 
 def _pool_rows(statement: Statement, chunks: Iterable[Chunk], k: int, sources: set[str]) -> Iterator[Pair]:

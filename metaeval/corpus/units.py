@@ -93,14 +93,12 @@ def statement_levels(corpus: Corpus) -> dict[str, SupportLevel | None]:
     cited: dict[str, list[SupportLevel]] = {}
     for citation in corpus.citations:
         cited.setdefault(citation.statement_id, []).append(citation.level)
-    return {name: _together(corpus.statements[name].level, levels) for name, levels in cited.items()}
-
-
-def _together(judged: SupportLevel | None, levels: Sequence[SupportLevel]) -> SupportLevel | None:
-    if judged is not None:
-        return judged
-    most = max(levels)
-    return None if most is SupportLevel.PARTIAL and len(levels) > 1 else most
+    known: dict[str, SupportLevel | None] = {}
+    for name, levels in cited.items():
+        judged, most = corpus.statements[name].level, max(levels)
+        in_doubt = most is SupportLevel.PARTIAL and len(levels) > 1
+        known[name] = judged if judged is not None else None if in_doubt else most
+    return known
 
 
 NEAREST = "citations at level none without marked evidence: they read the sentences nearest to the statement"

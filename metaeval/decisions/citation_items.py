@@ -183,11 +183,11 @@ def items_of(
     if pipeline and pipeline not in TITLES:
         raise unknown("pipeline", pipeline, TITLES)
     content = _items_of(answers, mapping or {}, sources)
-    if sources and isinstance(content, CitationItems):
-        raise UserError(f"{content.name} holds citations with their sources: leave --sources out.")
     if not isinstance(content, CitationItems):
         astray = _marks_without_passage(*content)
         return _of_claims(*content, pipeline) if pipeline else _of_answers(*content, astray)
+    if sources:
+        raise UserError(f"{content.name} holds citations with their sources: leave --sources out.")
     if pipeline and (content.claims is None or content.claims.pipeline != pipeline):
         raise UserError(
             f"{content.name} holds citations without their answers; {TITLES[pipeline]} reads answers with "
@@ -222,10 +222,9 @@ def _items_of(
         return _of_corpus(read_corpus(path, unjudged=True))
     if first.get("schema") == PAIRS_SCHEMA:
         return _of_pairs(path, name)
-    answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
-    if is_answer(first):
-        return read_answers(path, sources=sources), name
-    if not answers or (answers == {"passages"} and is_table_row(first)):
+    of_answers = {"passages", "docs", "ctxs", "data", "answers", "documents", "response"} & first.keys()
+    is_table = not of_answers or (of_answers == {"passages"} and is_table_row(first))
+    if is_table and not is_answer(first):
         return _of_table(read_table(path), name, mapping, sources)
     return read_answers(path, sources=sources), name
 
@@ -241,22 +240,20 @@ def _of_corpus(corpus: Corpus) -> CitationItems:
     return CitationItems(corpus.name, tuple(rows), uncited=uncited)
 
 
-def _marks_without_passage(answers: Sequence[Answer], name: str) -> int:
-    """Return the number of citation marks that cite no passage; if there are any, log a warning with an example."""
+def _marks_without_passage(answers: Sequence[Answer], name: str) -> list[str]:
+    """Return a note, in a list, on citation marks that cite no passage, and log it with an example; else []."""
     read = ((answer, citation) for answer in answers for row in statements(answer, PAPER) for citation in row.cited)
     astray = [(answer, citation.mark.number or 0) for answer, citation in read if citation.state == "fails"]
-    if astray:
-        answer, number = astray[0]
-        example = f"answer {shown(answer.id)} cites [{number + answer.first - 1}] of {len(answer.passages)} passages"
-        _log.warning("%s: left out: %s; for example, %s.", name, _pointing_nowhere(len(astray)), example)
-    return len(astray)
+    if not astray:
+        return []
+    (answer, number), *more = astray
+    note = f"left out: {count(len(astray), 'mark')} that point{'' if more else 's'} at no passage"
+    example = f"answer {shown(answer.id)} cites [{number + answer.first - 1}] of {len(answer.passages)} passages"
+    _log.warning("%s: %s; for example, %s.", name, note, example)
+    return [note]
 
 
-def _pointing_nowhere(marks: int) -> str:
-    return f"{count(marks, 'mark')} that point{'s' if marks == 1 else ''} at no passage"
-
-
-def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationItems:
+def _of_answers(answers: Sequence[Answer], name: str, astray: Sequence[str]) -> CitationItems:
     rows: list[Item] = []
     uncited: list[str] = []
     blank = 0
@@ -285,7 +282,7 @@ def _of_answers(answers: Sequence[Answer], name: str, astray: int) -> CitationIt
                     Item(item_id, writable(statement_id), text, source, group_of(answer), system, None, *around)
                 )
     notes = [f"read as answers with marks: {count(len(answers), 'answer')}, {count(len(rows), 'citation')}"]
-    notes += [f"left out: {_pointing_nowhere(astray)}"] if astray else []
+    notes += astray
     notes += [f"left out: {count(blank, 'citation')} of sources without a text"] if blank else []
     return CitationItems(name, tuple(rows), uncited=tuple(uncited), notes=tuple(notes))
 
@@ -312,13 +309,13 @@ def _of_claims(answers: Sequence[Answer], name: str, pipeline: str) -> CitationI
         for item_id, (source, text) in zip(claim.names, claim.items, strict=True):
             around = map(writable, (claim.answer.question, claim.answer.text))
             rows.append(Item(item_id, claim.id, writable(text), writable(source), group, system, None, *around))
-    claim_count = len({row.statement_id for row in rows})
     uncited = tuple(group_of(claim.answer) for claim in claims.claims if claim.counts and not claim.items)
-    notes = (
-        f"read as answers with marks: {count(len(answers), 'answer')}, {count(claim_count, 'claim')} with citations as "
-        f"{TITLES[pipeline]} reads them, {count(len(rows), 'question')}",
+    note = (
+        f"read as answers with marks: {count(len(answers), 'answer')}, "
+        f"{count(len({row.statement_id for row in rows}), 'claim')} with citations as {TITLES[pipeline]} reads them, "
+        f"{count(len(rows), 'question')}"
     )
-    return CitationItems(name, tuple(rows), uncited=uncited, notes=notes, claims=claims)
+    return CitationItems(name, tuple(rows), uncited=uncited, notes=(note,), claims=claims)
 
 
 def _of_pairs(path: Path, name: str) -> CitationItems:
@@ -390,9 +387,7 @@ def _number_columns(table: UserTable, taken: set[str]) -> tuple[dict[str, list[f
     """
     scores: dict[str, list[float | None]] = {}
     unread: dict[str, UserError] = {}
-    for heading in table.headings:
-        if heading in taken:
-            continue
+    for heading in (heading for heading in table.headings if heading not in taken):
         try:
             checked = table.checked([heading], is_finite)
         except UserError as error:

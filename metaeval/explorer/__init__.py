@@ -7,10 +7,11 @@ import gzip
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from importlib import resources
+from itertools import count
 from string import Template
 from typing import Any
 
@@ -96,12 +97,6 @@ def sampled_ids(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[
     return [name for statement, members in of.items() if statement in kept for name, _ in members]
 
 
-@dataclass
-class Numbering:
-    """Distinct values, numbered in order of first appearance."""
-
-    of: dict[str, int] = field(default_factory=dict)
-
-    def __call__(self, value: str) -> int:
-        """Return the number of a value, a new one if the value is new."""
-        return self.of.setdefault(value, len(self.of))
+def numbering() -> defaultdict[str, int]:
+    """Return a mapping that numbers distinct texts in the order in which they are first asked for."""
+    return defaultdict(count().__next__)

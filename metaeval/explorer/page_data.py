@@ -22,7 +22,7 @@ from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.pair_table import Pair, PlacedEvidence, place_evidence
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.corpus.units import UnitRow
-from metaeval.explorer import Numbering, explorer_page, sampled_ids
+from metaeval.explorer import explorer_page, numbering, sampled_ids
 from metaeval.explorer.job_folders import folders_of, report_below, run_entry
 from metaeval.explorer.shown_answers import is_citation_job, show_answers
 from metaeval.report.cautions import cautions
@@ -78,7 +78,7 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
     kept: the fields of each row in the pair file, by the row's id.
     """
     corpus, evidence_of = job.corpus, evidence_reader(job)
-    texts, statements, documents, groups, systems = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
+    texts, statements, documents, groups, systems = (numbering() for _ in range(5))
     shown_rows: list[dict[str, Any]] = []
     for row in rows:
         pairs, level = [job.pairs[number] for number in row.members], kept[row.id]["level"]
@@ -88,24 +88,32 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
         system = corpus.statements[row.statement_id].system
         shown_rows.append(
             {
-                **{"id": row.id, "statement": statements(row.statement_id), "document": documents(first.document_id)},
-                **{"chunk": first.chunk, "texts": [texts(pair.source) for pair in pairs], "group": groups(row.group)},
-                **{"system": systems(system), "level": -1 if level is None else int(level), "held": row.held},
-                **{"cited": int(row.cited), "words": row.words, "pool": statements(row.statement_id)},
-                **{"evidence": [*map(spans_of, evidence, pairs)]},
-                **{"unplaced": list(unplaced)},
+                **{"id": row.id, "statement": statements[row.statement_id], "document": documents[first.document_id]},
+                **{"chunk": first.chunk, "texts": [texts[pair.source] for pair in pairs], "group": groups[row.group]},
+                **{"system": systems[system], "level": -1 if level is None else int(level), "held": row.held},
+                **{"cited": int(row.cited), "words": row.words, "pool": statements[row.statement_id]},
+                **{"evidence": [*map(spans_of, evidence, pairs)], "unplaced": list(unplaced)},
             }
         )
-    shown = [corpus.documents[name] for name in documents.of]
+    shown = [corpus.documents[name] for name in documents]
     return {
-        "rows": {key: [row[key] for row in shown_rows] for key in (shown_rows[0] if shown_rows else ())},
+        **_columns(shown_rows, texts, statements, groups, systems),
         "levels": [level.label for level in sorted(SupportLevel)],
-        "texts": list(texts.of),
-        "statementIds": list(statements.of),
-        "statementTexts": [corpus.statements[name].text for name in statements.of],
+        "statementTexts": [corpus.statements[name].text for name in statements],
         "documents": [{"id": document.id, "title": document.title, "url": document.url} for document in shown],
-        "groups": list(groups.of),
-        "systems": list(systems.of),
+    }
+
+
+def _columns(
+    rows: Sequence[Mapping[str, Any]],
+    texts: Iterable[str],
+    statements: Iterable[str],
+    groups: Iterable[str],
+    systems: Iterable[str],
+) -> dict[str, Any]:
+    return {
+        "rows": {key: [row[key] for row in rows] for key in (rows[0] if rows else ())},
+        **{"texts": [*texts], "statementIds": [*statements], "groups": [*groups], "systems": [*systems]},
     }
 
 
@@ -141,7 +149,7 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating], read: Mapping[str, t
     statement) that metrics were given, by id, where they scored them.
     """
     roles = rated.text_headings
-    texts, statements, groups, systems, pools = Numbering(), Numbering(), Numbering(), Numbering(), Numbering()
+    texts, statements, groups, systems, pools = (numbering() for _ in range(5))
     shown_rows: list[dict[str, Any]] = []
     for row in rows:
         source = row.fields.get(roles.get("source", ""), "") or row.group
@@ -153,21 +161,17 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating], read: Mapping[str, t
         votes = {name: f"{vote:g}" for name, vote in row.votes.items()}
         shown_rows.append(
             {
-                **{"id": row.id, "statement": statements(statement), "document": groups(row.group), "chunk": 0},
-                **{"texts": [texts(source)] if source else [], "group": groups(row.group)},
-                **{"system": systems(row.system), "rating": row.gold, "held": None, "cited": 1},
-                **{"words": len(source.split()), "pool": pools(f"{row.group}\0{row.pair}")},
+                **{"id": row.id, "statement": statements[statement], "document": groups[row.group], "chunk": 0},
+                **{"texts": [texts[source]] if source else [], "group": groups[row.group]},
+                **{"system": systems[row.system], "rating": row.gold, "held": None, "cited": 1},
+                **{"words": len(source.split()), "pool": pools[f"{row.group}\0{row.pair}"]},
                 **{"evidence": [[]] if source else [], "unplaced": [], "more": {**others, **votes}},
             }
         )
     return {
-        "rows": {key: [row[key] for row in shown_rows] for key in (shown_rows[0] if shown_rows else ())},
-        "texts": list(texts.of),
-        "statementIds": list(statements.of),
-        "statementTexts": list(statements.of),
-        "documents": [{"id": name, "title": "", "url": ""} for name in groups.of],
-        "groups": list(groups.of),
-        "systems": list(systems.of),
+        **_columns(shown_rows, texts, statements, groups, systems),
+        "statementTexts": [*statements],
+        "documents": [{"id": name, "title": "", "url": ""} for name in groups],
     }
 
 

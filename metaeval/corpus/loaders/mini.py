@@ -14,20 +14,17 @@ from metaeval.corpus.dataset import Dataset
 from metaeval.corpus.model import Corpus
 
 
-def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
-    if "corpus" in paths:
-        raise UserError(
-            f"dataset=mini always reads the shipped data and cannot read data={paths['corpus']}: use "
-            "dataset=jsonl for a file of your own."
-        )
-    return _shipped()
-
-
 @cache
 def _shipped() -> Corpus:
     # A zipped install has no path to read from: as_file makes one for as long as it is needed.
     with resources.as_file(resources.files("metaeval.corpus.loaders") / "mini.jsonl") as path:
         return read_corpus(path)
+
+
+def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
+    if "corpus" in paths:
+        raise UserError(f"dataset=mini is the shipped data: use dataset=jsonl to read data={paths['corpus']}.")
+    return _shipped()
 
 
 DATASET = Dataset(

@@ -75,20 +75,11 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
             draft.statement(Statement(name, detokenise(_summary(row)), group, system, meta))
             questions = row.rows("qas")
             of, supported = len(questions), sum(map(_is_supported, questions))
-            document, level = draft.document(detokenise(row.texts("source"))), support_level(supported, of)
+            document = draft.document(detokenise(row.texts("source")))
+            level = SupportLevel.FULL if supported == of else SupportLevel.PARTIAL if supported else SupportLevel.NONE
             votes = [question.numbers("annotations") for question in questions]
             draft.cite(name, name, document, level, questions=of, supported=supported, votes=votes)
     return draft.corpus()
-
-
-def support_level(supported: int, questions: int) -> SupportLevel:
-    """Return FULL when every question is supported, NONE when no question is, else PARTIAL.
-
-    supported: number of supported questions. questions: number of all.
-    """
-    if supported == questions:
-        return SupportLevel.FULL
-    return SupportLevel.PARTIAL if supported else SupportLevel.NONE
 
 
 def _is_supported(question: DataRow) -> bool:
