@@ -110,7 +110,8 @@ def _cards() -> Mapping[str, Mapping[str, Any]]:
 
 def published(name: str, load: Callable[..., Corpus | Ratings]) -> Dataset:
     """Return a published data set by its card in `metaeval/corpus/loaders/cards.toml`. load: as in `Dataset`."""
-    card = {key: tuple(value) if isinstance(value, list) else value for key, value in _cards()[name].items()}
+    card = dict(_cards()[name])
+    card["scores"] = tuple(card.get("scores", ()))
     files = {file: SourceFile(file, **fields) for file, fields in card["files"].items()}
     splits = card.pop("splits", {"all": files})
     card["files"] = {split: tuple(files[file] for file in names) for split, names in splits.items()}

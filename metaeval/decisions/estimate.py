@@ -59,10 +59,7 @@ class Estimates(Recorded):
 
     def __getitem__(self, measure: str) -> LabelEstimate:
         """Return the first file's estimate of a measure (a key of `LABELS`); raises KeyError without one."""
-        for estimate in self.estimates:
-            if estimate.measure == measure:
-                return estimate
-        raise KeyError(measure)
+        return {estimate.measure: estimate for estimate in reversed(self.estimates)}[measure]
 
 
 def estimate(
@@ -110,30 +107,24 @@ def estimate(
     for side, measures in zip(sides, rows, strict=True):
         if not three and "full" in measures:
             estimates.append(none_labelled(side, "partial", measures["full"], estimand, level))
-    names, measures_in_order = [side.items.name for side in sides], list(LABELS)
-    estimates.sort(key=lambda estimate: (names.index(estimate.system), measures_in_order.index(estimate.measure)))
+    names, order = [side.items.name for side in sides], list(LABELS)
+    estimates.sort(key=lambda estimate: (names.index(estimate.system), order.index(estimate.measure)))
     differences = []
     if len(sides) == 2:
-        for name in shares[0].keys() & shares[1].keys():
+        for name in sorted(shares[0].keys() & shares[1].keys(), key=order.index):
             aligned = aligned_parts(sides, [measure_shares[name] for measure_shares in shares], estimand)
             differences.append(difference_of(sides, name, aligned))
-        differences.sort(key=lambda estimate: list(LABELS).index(estimate.measure))
     return Estimates(tuple(estimates), tuple(differences), _data(sides), *_notes(sides, estimand, level, rows))
 
 
 def _data(sides: Sequence[LabelSide]) -> results.Data:
-    first = data_of(sides[0].items)
-    if len(sides) == 1:
-        return first
-    second = data_of(sides[1].items)
-    return first.model_copy(
-        update={
-            "name": f"{first.name}-{second.name}",
-            "fingerprint": sha256_json([first.fingerprint, second.fingerprint]),
-            **{key: getattr(first, key) + getattr(second, key) for key in ("statements", "documents", "citations")},
-            "levels": {},
-        }
-    )
+    first, *others = (data_of(side.items) for side in sides)
+    for second in others:
+        sums = {name: getattr(first, name) + getattr(second, name) for name in ("statements", "documents", "citations")}
+        fingerprint = sha256_json([first.fingerprint, second.fingerprint])
+        named = {"name": f"{first.name}-{second.name}", "fingerprint": fingerprint, "levels": {}}
+        first = first.model_copy(update={**sums, **named})
+    return first
 
 
 def _notes(
@@ -168,29 +159,19 @@ def _notes(
         if items.claims:
             lines += _notes_of_claims(items, items.claims, measures)
         elif RECALL not in measures:
-            lines.append(
-                ("recall", "not estimated: only some citations of a statement are labelled (draw whole answers)")
-            )
+            why = "not estimated: only some citations of a statement are labelled (draw whole answers)"
+            lines.append(("recall", why))
         elif items.uncited:
             lines.append(("recall", f"{count(len(items.uncited), 'statement')} without a citation: not supported"))
         if agreed := agreement(labels):
             lines.append(("annotators", agreed))
         notes += [(label, f"{name}{text}") for label, text in lines]
         settings |= {f"labels{name and ' of ' + items.name}": labels.fingerprint[:12]}
-        signatures.append(
-            signature(
-                {
-                    "data": items.signed,
-                    "labels": f"sha256:{labels.fingerprint[:12]}",
-                    **(items.claims.fields if items.claims else {}),
-                    "design": labelled.unit,
-                    "estimand": estimand,
-                    **{key: value for key, value in side.column.fields.items() if key not in ("data", "levels")},
-                    "interval": f"ppi-wilson-{level}",
-                    **versions("metaeval", "numpy", "scipy"),
-                }
-            )
-        )
+        scored_by = {key: value for key, value in side.column.fields.items() if key not in ("data", "levels")}
+        fields: dict[str, object] = {"data": items.signed, "labels": f"sha256:{labels.fingerprint[:12]}"}
+        fields |= {**(items.claims.fields if items.claims else {}), "design": labelled.unit, "estimand": estimand}
+        fields |= {**scored_by, "interval": f"ppi-wilson-{level}", **versions("metaeval", "numpy", "scipy")}
+        signatures.append(signature(fields))
     return settings, tuple(notes), tuple(signatures)
 
 
@@ -202,13 +183,8 @@ def _notes_of_claims(items: CitationItems, claims: Claims, measures: Mapping[str
     if items.uncited:
         notes.append(("recall", f"{count(len(items.uncited), 'claim')} without a passage: not supported"))
     if not any(key.endswith("precision") for key in measures):
-        notes.append(
-            (
-                "precision",
-                "not estimated: some claims with several citations lack a label that decides (each citation alone, and "
-                "the others without it)",
-            )
-        )
+        lack = "some claims with several citations lack a label that decides"
+        notes.append(("precision", f"not estimated: {lack} (each citation alone, and the others without it)"))
     return notes
 
 
@@ -216,10 +192,8 @@ def estimate_sheet(estimates: Estimates) -> Table:
     """Return the table of the estimates, with a block for each file and one for differences."""
     several = len({estimate.system for estimate in estimates.estimates}) > 1
     rows: list[TableRow] = []
-    both = [(estimate, False) for estimate in estimates.estimates] + [
-        (change, True) for change in estimates.differences
-    ]
-    for estimate, signed in both:
+    for number, estimate in enumerate((*estimates.estimates, *estimates.differences)):
+        signed = number >= len(estimates.estimates)
         title = f"difference: {estimate.system}" if signed else estimate.system if several else ""
         cells = (
             cell(estimate.value, estimate.low, estimate.high, PERCENT, signed=signed),

@@ -255,18 +255,15 @@ def aligned_parts(
     apart = estimand == "set" and any(side.judged.unit == "item" for side in sides)
     names = [side.items.clusters for side in sides]
     common = {name: number for number, name in enumerate(sorted({*names[0], *names[1]}))}
-    aligned = []
-    for number, (clusters, pair) in enumerate(zip(names, shares, strict=True)):
-        aligned_pair = []
-        for estimate in pair:
-            if apart:
-                parts = np.pad(estimate.parts, (number * shares[0][0].parts.size, 0))
-            else:
-                parts = np.zeros(len(common))
-                parts[[common[name] for name in clusters[: estimate.parts.size]]] = estimate.parts
-            aligned_pair.append(replace(estimate, parts=parts))
-        aligned.append(aligned_pair)
-    return aligned
+
+    def parts(number: int, estimate: Share) -> Floats:
+        if apart:
+            return np.pad(estimate.parts, (number * shares[0][0].parts.size, 0))
+        aligned = np.zeros(len(common))
+        aligned[[common[name] for name in names[number][: estimate.parts.size]]] = estimate.parts
+        return aligned
+
+    return [[replace(share, parts=parts(number, share)) for share in pair] for number, pair in enumerate(shares)]
 
 
 @dataclass(frozen=True)
@@ -297,12 +294,13 @@ class LabelEstimate:
     @property
     def record(self) -> Record:
         """Return the estimates as a record."""
-        fields: dict[str, Scalar] = {name: getattr(self, name) for name in ("system", "metric", "measure", "value")}
-        fields |= {"low": self.low, "high": self.high}
-        fields |= zip(("labels_only", "labels_only_low", "labels_only_high"), self.alone, strict=True)
+        alone, wald = (self.alone, self.wald or (None,) * 3)
+        fields: dict[str, Scalar] = {"system": self.system, "metric": self.metric, "measure": self.measure}
+        fields |= {"value": self.value, "low": self.low, "high": self.high}
+        fields |= zip(("labels_only", "labels_only_low", "labels_only_high"), alone, strict=True)
         fields |= {"metric_only": self.metric_only, "lambda": self.lam, "labels_saved": self.saved}
         fields |= {"labels": self.labels, "items": self.items, "status": self.status}
-        return fields | dict(zip(("ppi", "ppi_wald_low", "ppi_wald_high"), self.wald or (None,) * 3, strict=True))
+        return fields | dict(zip(("ppi", "ppi_wald_low", "ppi_wald_high"), wald, strict=True))
 
 
 def estimate_of(
@@ -311,12 +309,8 @@ def estimate_of(
     """Return the estimates of one measure of one file. estimate: from labels and scores. alone: from labels alone."""
     independent = rows.size is None and (rows.settled is None or not rows.settled.any())
     return LabelEstimate(
-        system=side.items.name,
-        metric=side.column.name,
-        measure=name,
-        value=min(max(estimate.value, 0.0), 1.0),
-        low=estimate.low,
-        high=estimate.high,
+        *(side.items.name, side.column.name, name),
+        *(min(max(estimate.value, 0.0), 1.0), estimate.low, estimate.high),
         alone=(alone.value, alone.low, alone.high),
         metric_only=rows.metric_only,
         lam=estimate.lam,
@@ -350,16 +344,10 @@ def difference_of(sides: Sequence[LabelSide], name: str, pairs: Sequence[Sequenc
     """Return the first file's value of a measure minus the second's, with its interval. pairs: from `aligned_parts`."""
     (first, first_alone), (second, second_alone) = pairs
     value, low, high = difference(first, second)
-    variance = float((high - low) ** 2)
-    alone = difference(first_alone, second_alone)
+    alone, variance = difference(first_alone, second_alone), float((high - low) ** 2)
     labels = sum(side.judged.sample.size for side in sides)
     return LabelEstimate(
-        system=f"{sides[0].items.name} less {sides[1].items.name}",
-        metric=sides[0].column.name,
-        measure=name,
-        value=value,
-        low=low,
-        high=high,
+        *(f"{sides[0].items.name} less {sides[1].items.name}", sides[0].column.name, name, value, low, high),
         alone=alone,
         metric_only=None,
         lam=(first.lam + second.lam) / 2,

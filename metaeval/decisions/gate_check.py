@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from xml.etree import ElementTree
 
 import numpy as np
 
@@ -160,14 +160,8 @@ def check(
         flagged = alone, *wilson(alone, variance, n, df, 0.95)
     if variance <= 0:  # all are flagged, or none: half a citation counts as the other kind, as in Wilson's interval
         variance = 0.5 / n * (1 - 0.5 / n) / n
-    unsupported = corrected_share(
-        flagged[0],
-        variance,
-        (1 - gate.missed, gate.unsupported_labels),
-        (gate.flagged, gate.supported_labels),
-        gate.alpha,
-        df,
-    )
+    hits, false_alarms = (1 - gate.missed, gate.unsupported_labels), (gate.flagged, gate.supported_labels)
+    unsupported = corrected_share(flagged[0], variance, hits, false_alarms, gate.alpha, df)
     most = gate.max_unsupported if max_unsupported is None else max_unsupported
     values = drift_values(items, column)
     drift = []
@@ -248,17 +242,11 @@ def check_sheet(outcome: GateCheck) -> Table:
         ("", "flagged", (cell(*outcome.flagged, PERCENT), UNDEFINED, UNDEFINED)),
         ("", "unsupported (corrected)", (cell(known, low, high, PERCENT), f"{100 * gate.max_unsupported:g}", shown_is)),
     ]
+    flagged = f"{len(outcome.below):,} of {len(outcome.items.rows):,} citations"
+    missed = f"the gate misses at most {100 * gate.bound:.1f} % of them{average(gate)}"
     notes = [
-        Note(
-            "flagged",
-            f"score of {plain(gate.metric)} below {gate.threshold:.4g}: "
-            f"{len(outcome.below):,} of {len(outcome.items.rows):,} citations",
-        ),
-        Note(
-            "unsupported",
-            f"one-sided bounds at {100 * (1 - gate.alpha):g} % each; the gate misses at most {100 * gate.bound:.1f} % "
-            f"of them{average(gate)}",
-        ),
+        Note("flagged", f"score of {plain(gate.metric)} below {gate.threshold:.4g}: {flagged}"),
+        Note("unsupported", f"one-sided bounds at {100 * (1 - gate.alpha):g} % each; {missed}"),
         Note("fitted", f"{gate.date}, {count(gate.labelled, 'label')}, gate {gate.hash[:12]}"),
     ]
     if outcome.unscored:
@@ -293,19 +281,22 @@ def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
     for drift in outcome.drift:
         message = f"{'drift: ' if drift.drifted else ''}{drift}"
         tests.append((f"drift: {drift.what}", drift.drifted and fail_on_drift, message))
-    failures = sum(failed for _, failed, _ in tests)
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
-    lines.append(f'<testsuite name="metaeval gate" tests="{len(tests)}" failures="{failures}" errors="0">')
+    counts = {"tests": str(len(tests)), "failures": str(sum(failed for _, failed, _ in tests)), "errors": "0"}
+    suite = ElementTree.Element("testsuite", {"name": "metaeval gate", **counts})
     for name, failed, message in tests:
-        text = _clean(message)
-        inner = f"<failure message={quoteattr(text)}/>" if failed else f"<system-out>{escape(text)}</system-out>"
-        lines.append(f'  <testcase classname="metaeval.gate" name={quoteattr(name)}>{inner}</testcase>')
+        case = ElementTree.SubElement(suite, "testcase", {"classname": "metaeval.gate", "name": _clean(name)})
+        if failed:
+            ElementTree.SubElement(case, "failure", {"message": _clean(message)})
+        else:
+            ElementTree.SubElement(case, "system-out").text = _clean(message)
     first = outcome.below[:MOST_LISTED]
     listed = [f"{shown(name)} {'no score' if score is None else f'{score:.4g}'}" for name, score in first]
     left = len(outcome.below) - len(listed)
     listed += [f"and {left:,} more"] if left > 0 else []
     flagged = "Flagged: " + "; ".join(listed) if listed else "Nothing is flagged."
-    return "\n".join([*lines, f"  <system-out>{escape(_clean(flagged))}</system-out>", "</testsuite>", ""])
+    ElementTree.SubElement(suite, "system-out").text = _clean(flagged)
+    ElementTree.indent(suite)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suite, encoding="unicode")}\n'
 
 
 def _clean(text: str) -> str:

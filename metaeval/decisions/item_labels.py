@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -58,9 +59,7 @@ class ItemLabels:
     @property
     def fingerprint(self) -> str:
         """Return the SHA-256 of the levels and the design."""
-        return sha256_json(
-            [sorted(self.levels.items()), sorted(self.probability.items()), sorted(self.stratum.items())]
-        )
+        return sha256_json([sorted(part.items()) for part in (self.levels, self.probability, self.stratum)])
 
     @property
     def three(self) -> bool:
@@ -116,17 +115,20 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
                 f"{error} Both files have an item {min(both)!r}: write {names[0]}ID or {names[1]}ID in the labels."
             ) from error
         raise
-    label_sets, parts = [], tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
+    label_sets = []
     for name, items in pairs:
         id_by_key = {f"{name}{row.id}": row.id for row in items.rows}
-        kept = [{id_by_key[key]: value for key, value in part.items() if key in id_by_key} for part in parts]
-        if not kept[0]:
+        levels, chances, strata = (
+            {id_by_key[key]: value for key, value in part.items() if key in id_by_key}
+            for part in tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
+        )
+        if not levels:
             raise UserError(
                 f"The labels in {whole.name} include no item of {items.name}; a difference between two files of items "
                 f"needs labels of both: label items of {items.name} too."
             )
         blank = tuple(id_by_key[key] for key in whole.blank if key in id_by_key)
-        label_sets.append(replace(whole, levels=kept[0], probability=kept[1], stratum=kept[2], blank=blank))
+        label_sets.append(replace(whole, levels=levels, probability=chances, stratum=strata, blank=blank))
     return label_sets
 
 
@@ -141,15 +143,12 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
     for heading in reversed(table.like(LABELS["id"])) if "id" not in roles else ():
         if not items.numbers.keys().isdisjoint(table.texts(heading).tolist()):
             columns["id"] = heading  # of several columns of ids, the one with those of the items
-    by_number = "id" not in columns and len(table.rows) == len(items.rows)
-    ids = (
-        [item.id for item in items.rows]
-        if by_number
-        else table.texts(columns["id"]).tolist()
-        if "id" in columns
-        else []
-    )
-    by_texts = not by_number and items.numbers.keys().isdisjoint(ids) and _ids_by_texts(table, items)
+    ids = table.texts(columns["id"]).tolist() if "id" in columns else []
+    by_number, by_texts = "id" not in columns and len(table.rows) == len(items.rows), list[str]()
+    if by_number:
+        ids = [item.id for item in items.rows]
+    elif items.numbers.keys().isdisjoint(ids):
+        by_texts = _ids_by_texts(table, items)
     ids = by_texts or ids
     if not ids:
         table.find({"id": LABELS["id"]}, {}, ["id"])
@@ -199,9 +198,7 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
         )
     _warn_of_two_levels(table.name, items, levels)
     columns_read = ", ".join(f"{role} in {shown(heading)}" for role, heading in columns.items())
-    meant = ", ".join(
-        f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda pair: -pair[1])
-    )
+    meant = ", ".join(f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda of: -of[1]))
     rows = "; items by the order of rows" if by_number else "; items by their texts" if by_texts else ""
     return ItemLabels(
         table.name,
@@ -247,22 +244,17 @@ def _warn_of_two_levels(name: str, items: CitationItems, levels: Mapping[str, Ma
 
 def _check_header(table: UserTable) -> None:
     usual = {name for names in LABELS.values() for name in names}
-    cells = [
-        str(value).strip().casefold().replace(" ", "_") for value in table.rows[0].cells.values() if value is not None
-    ]
-    if len(cells) > 1 and sum(cell in usual for cell in cells) > 1 and not any(cell in WORDS for cell in cells):
-        raise UserError(
-            f"{table.rows[0].where} looks like a second header row ({', '.join(map(shown, cells[:3]))}): delete one of "
-            "the two."
-        )
+    texts = [str(value).strip() for value in table.rows[0].cells.values() if value is not None]
+    cells = [text.casefold().replace(" ", "_") for text in texts]
+    if sum(cell in usual for cell in cells) > 1 and WORDS.keys().isdisjoint(cells):
+        listed = ", ".join(map(shown, cells[:3]))
+        raise UserError(f"{table.rows[0].where} looks like a second header row ({listed}): delete one of the two.")
 
 
 def _probability(row: Row, heading: str) -> float:
-    text = row.text(heading)
-    try:
+    text, chance = row.text(heading), np.nan
+    with suppress(ValueError):
         chance = number_in(text)
-    except ValueError:
-        chance = np.nan
     if not 0 < chance <= 1:
         problem = f"is {shown(text)}" if text else "is blank"
         raise row.wrong(heading, f"{problem}: write the probability of being drawn, a number above 0 and at most 1")
@@ -289,10 +281,8 @@ def _scale(table: UserTable, heading: str, user_words: Mapping[str, SupportLevel
         except ValueError:
             raise row.wrong(heading, f"is {shown(text)}, which is not a level: {_CURE}") from None
     if words and numbers:
-        text = next(iter(numbers))
-        raise texts[text].wrong(
-            heading, f"is the number {text}, and other cells hold words ({next(iter(words))}): {_CURE}"
-        )
+        text, problem = next(iter(numbers)), f"and other cells hold words ({next(iter(words))}): {_CURE}"
+        raise texts[text].wrong(heading, f"is the number {text}, {problem}")
     if not numbers:
         return words
     values = frozenset(numbers.values())
@@ -419,11 +409,8 @@ class Drawn:
     @property
     def records(self) -> list[dict[str, Any]]:
         """One record for each drawn item, with blank cells for the labels."""
-        rows = (self.items.rows[place] for place in self.rows)
-        return [
-            self._record(row, "", float(chance), stratum)
-            for row, chance, stratum in zip(rows, self.probability, self.stratum, strict=True)
-        ]
+        design = zip(self.rows, self.probability.tolist(), self.stratum, strict=True)
+        return [self._record(self.items.rows[place], "", chance, stratum) for place, chance, stratum in design]
 
     def records_of_existing(self, existing: ItemLabels) -> Iterator[dict[str, Any]]:
         """Yield the records of items with existing labels, one for each label; several annotators are numbered."""

@@ -92,13 +92,10 @@ def draw(
         chance = before + (1 - before) * chance
         order = np.argsort(score[free], kind="stable")
         places = [items.numbers[name] for name in existing.levels]
-        known = dict(
-            zip(existing.levels, np.interp(score[places], score[free][order], chance[order]).tolist(), strict=True)
-        )
-        strata, unit = (
-            [""] * free.size,
-            labelled_sample(items, existing).unit,
-        )  # whole answers keep a variance over answers
+        chances = np.interp(score[places], score[free][order], chance[order])
+        known = dict(zip(existing.levels, chances.tolist(), strict=True))
+        strata = [""] * free.size
+        unit = labelled_sample(items, existing).unit  # whole answers keep a variance over answers
     return Drawn(items, free[rows], chance[rows], [strata[row] for row in rows], cast(DrawnUnit, unit), known)
 
 
@@ -130,21 +127,14 @@ PAGE = ".html"
 
 def _panel(drawn: Drawn) -> dict[str, Any]:
     """Return the data of the labelling page: texts without scores and systems, and each item's sampling design."""
-    items = [
-        {
-            "id": record["id"],
-            "statementId": drawn.items.rows[place].statement_id,
-            "statement": without_bullet(record["statement"]),
-            **{
-                name: without_bullet(getattr(drawn.items.rows[place], name)) for name in ("question", "before", "after")
-            },
-            "group": drawn.items.rows[place].group,
-            "sourceId": record["id"],
-            "source": record["passage"],
-            "design": {name: record[name] for name in ("probability", "stratum", "unit")},
-        }
-        for place, record in zip(drawn.rows, drawn.records, strict=True)
-    ]
+    items = []
+    for place, record in zip(drawn.rows, drawn.records, strict=True):
+        item = drawn.items.rows[place]
+        context = {name: without_bullet(getattr(item, name)) for name in ("question", "before", "after")}
+        texts = {"statement": without_bullet(record["statement"]), **context, "group": item.group}
+        design = {name: record[name] for name in ("probability", "stratum", "unit")}
+        ids = {"id": item.id, "statementId": item.statement_id, "sourceId": item.id}
+        items.append({**ids, **texts, "source": record["passage"], "design": design})
     return {"name": drawn.items.name, "items": items, "form": list(drawn.form), "notes": list(drawn.items.notes)}
 
 
