@@ -133,8 +133,8 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
         context = {name: without_bullet(getattr(item, name)) for name in ("question", "before", "after")}
         texts = {"statement": without_bullet(record["statement"]), **context, "group": item.group}
         design = {name: record[name] for name in ("probability", "stratum", "unit")}
-        ids = {"id": item.id, "statementId": item.statement_id, "sourceId": item.id}
-        items.append({**ids, **texts, "source": record["passage"], "design": design})
+        source = {"sourceId": item.id, "source": record["passage"], "design": design}
+        items.append({"id": item.id, "statementId": item.statement_id, **texts, **source})
     return {"name": drawn.items.name, "items": items, "form": list(drawn.form), "notes": list(drawn.items.notes)}
 
 

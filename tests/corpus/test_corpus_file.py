@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.core.errors import UserError
@@ -217,7 +217,6 @@ def corpora(draw):
     return Corpus(draw(_filled), documents, statements, tuple(citations), dropped)
 
 
-@settings(max_examples=60, deadline=None)
 @given(corpus=corpora())
 def test_round_trip_is_exact(tmp_path_factory, corpus):
     path = tmp_path_factory.mktemp("round") / "c.jsonl"

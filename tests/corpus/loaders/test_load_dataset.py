@@ -34,9 +34,8 @@ PINNED = [name for name in NAMES if all(file.sha256 for file in card(name).files
 
 
 @pytest.mark.parametrize("name", [name for name in PINNED if card(name).folder and not card(name).questions])
-def test_a_published_split_repeats_and_can_be_resampled(name, real_folder):
+def test_a_published_split_can_be_resampled(name, real_folder):
     loaded = load_dataset(card(name), data=real_folder)
-    assert loaded == load_dataset(card(name), data=real_folder)
     assert all(reason and count > 0 for reason, count in loaded.dropped.items())
     if isinstance(loaded, Corpus):
         assert all(statement.text.strip() for statement in loaded.statements.values())
