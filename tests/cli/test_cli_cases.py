@@ -68,50 +68,38 @@ def job(ran, scored):
     return Path("results/latest")
 
 
-def test_cases_of_a_job_are_its_rows_and_say_what_was_judged(ran, job):
-    ended = ran(*"results cases --cases 2 --format jsonl -o cases.jsonl".split())
+def test_cases_of_a_job_are_its_rows_with_evidence_and_say_what_was_judged(ran, job):
+    ended = ran(*"results cases --cases 9 --format jsonl -o cases.jsonl".split())
     rows = lines_of(Path("cases.jsonl"))
     assert {row["metric"] for row in rows} == {"overlap", "bm25"}
     assert all((row["error"] == HIGH) == (row["label"] == "none") for row in rows)
     kept = {row["id"]: row for row in lines_of(job / "pairs.jsonl")[1:]}
+    texts = {pair.pair_id: pair for pair in metaeval.pairs()}
+    corpus = prepare(RunConfig()).corpus
+    of, marked = {citation.id: citation for citation in corpus.citations}, 0
     for row in rows:
         pair = kept[row["id"]]
         assert row["score"] == pair["scores"][["overlap", "bm25"].index(row["metric"])]
         assert ("none", "partial", "full")[int(pair["level"])] == row["label"]
-    assert "bm25: 4 cases; no threshold is known: its extreme scores" in ended.err
-    assert "overlap: 4 cases; errors at its threshold" in ended.err
-    assert "the labels were written for this package" in ended.err
-    texts = {pair.pair_id: pair for pair in metaeval.pairs()}
-    assert all(
-        (texts[row["id"]].statement, texts[row["id"]].source) == (row["statement"], row["citation"]) for row in rows
-    )
-
-
-def test_cases_of_a_job_hold_the_evidence_of_their_citation(ran, job):
-    ran(*"results cases --cases 9 --format jsonl -o cases.jsonl".split())
-    marked = [row for row in lines_of(Path("cases.jsonl")) if row["evidence"]]
-    corpus = prepare(RunConfig()).corpus
-    of = {citation.id: citation for citation in corpus.citations}
-    assert marked
-    for row in marked:
-        citation = of[row["id"].partition("#")[0]]
+        assert (texts[row["id"]].statement, texts[row["id"]].source) == (row["statement"], row["citation"])
+        citation, marked = of[row["id"].partition("#")[0]], marked + len(row["evidence"])
         sentences = corpus.documents[citation.document_id].sentences
         evidence = " ".join(" ".join(sentences[n].split()) for each in citation.evidence for n in each.sentences)
         assert all(row["citation"][start:end] in evidence for start, end in row["evidence"])
+    assert marked
+    assert "bm25: 18 cases; no threshold is known: its extreme scores" in ended.err
+    assert "errors at its threshold" in ended.err
+    assert "the labels were written for this package" in ended.err
 
 
-@pytest.mark.parametrize(("form", "begin"), [("markdown", "| metric"), ("latex", "% Needs"), ("terminal", "overlap,")])
-def test_each_format_is_printed(ran, job, form, begin):
-    shown = ran(*f"results cases -m overlap --cases 1 -f {form}".split()).out
-    assert shown.startswith(begin)
-    assert shown.count("Statement:") == 2
-
-
-@pytest.mark.parametrize(
-    ("line", "says"), [("-m rouge", "Unknown metric of the job 'rouge'. Known: bm25, overlap."), ("nope", "nope")]
-)
-def test_wrong_input_is_one_sentence(refused, job, line, says):
-    assert says in refused("results", "cases", *line.split())
+def test_each_format_is_printed_and_wrong_input_is_one_sentence(ran, refused, job):
+    for form, begin in {"markdown": "| metric", "latex": "% Needs", "terminal": "overlap,"}.items():
+        shown = ran(*f"results cases -m overlap --cases 1 -f {form}".split()).out
+        assert shown.startswith(begin)
+        assert shown.count("Statement:") == 2
+    says = "Unknown metric of the job 'rouge'. Known: bm25, overlap."
+    assert says in refused("results", "cases", "-m", "rouge")
+    assert "nope" in refused("results", "cases", "nope")
 
 
 def test_ratings_have_no_cases(ran, refused):

@@ -86,6 +86,7 @@ def count(page):
     return int(page.locator(".scatter-panel p").first.inner_text().split(" ")[0].replace(",", ""))
 
 
+@pytest.mark.slow
 def test_the_overview_has_the_tables_numbers_and_sentences(open_page, mini):
     page = open_page(mini[0])
     assert page.locator(".findings li").count() >= 2
@@ -109,6 +110,7 @@ def test_it_links_to_the_report_below_it_and_to_none_elsewhere(open_page, mini, 
     assert open_page(tmp_path / "elsewhere" / "view.html").get_by_role("link", name="Report").count() == 0
 
 
+@pytest.mark.slow
 def test_filters_presets_search_and_the_permalink(open_page, mini):
     _, head, rows = mini
     page = open_page(mini[0], "view=pairs")
@@ -139,6 +141,7 @@ def test_filters_presets_search_and_the_permalink(open_page, mini):
     assert other.locator(".statement").inner_text() == page.locator(".statement").inner_text()
 
 
+@pytest.mark.slow
 def test_it_opens_on_disagreement_with_one_pair_of_each_statement(open_page, mini):
     _, head, rows = mini
     page = open_page(mini[0], "view=pairs")
@@ -163,6 +166,7 @@ def test_it_opens_on_disagreement_with_one_pair_of_each_statement(open_page, min
     assert "against the label" not in read.inner_text(".scores >> nth=0")
 
 
+@pytest.mark.slow
 def test_brushing_and_the_threshold(open_page, mini):
     _, head, rows = mini
     page = open_page(mini[0], "view=pairs")
@@ -184,6 +188,7 @@ def test_brushing_and_the_threshold(open_page, mini):
     assert [int(cell.replace(",", "")) for cell in cells] == expected
 
 
+@pytest.mark.slow
 def test_keys_go_through_the_pairs_and_marks_are_where_the_words_are(open_page, mini):
     page = open_page(mini[0], "view=pairs&preset=full-low&marks=overlap")
     first = page.locator(".statement").inner_text()
@@ -202,6 +207,7 @@ def test_keys_go_through_the_pairs_and_marks_are_where_the_words_are(open_page, 
     assert page.locator(".evidence").count() > 0
 
 
+@pytest.mark.slow
 def test_pools_are_in_each_metrics_order(open_page, mini):
     page = open_page(mini[0], "view=pools")
     for order in page.locator(".order").all():
@@ -210,6 +216,7 @@ def test_pools_are_in_each_metrics_order(open_page, mini):
         assert len(scores) > 1
 
 
+@pytest.mark.slow
 def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, ran, tmp_path):
     page = open_page(mini[0], "view=label")
     shown = page.locator(".labelling").inner_text()
@@ -243,6 +250,7 @@ def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, ran, tmp_pa
     ran("data", "validate", tmp_path / "labels.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["overview", "pairs", "pools", "label"])
 def test_on_a_telephone_in_the_dark_and_on_paper(open_page, mini, view):
     page = open_page(mini[0], f"view={view}", width=390, color_scheme="dark")
@@ -510,6 +518,7 @@ def test_every_run_of_a_folder_is_on_one_page(open_page, mini, ran, tmp_path):
         assert re.fullmatch(r"[0-9.]+", min(values))
 
 
+@pytest.mark.slow
 def test_a_named_slice_is_kept_compared_between_runs_and_taken_to_another_page(open_page, mini, tmp_path):
     from sklearn.metrics import roc_auc_score
 
