@@ -25,7 +25,7 @@ from scipy.special import ndtr, ndtri
 from metaeval.stats.classification import auc_influence
 from metaeval.stats.correlations import rank_correlations
 from metaeval.stats.influence import Influence, of_left_out, t_interval
-from metaeval.stats.pools import ndcg_at, pool_mean
+from metaeval.stats.pools import ndcg, pool_mean, rank_pools
 from metaeval.stats.resampling import jackknife, replicate
 
 SIZES = ("equal", "poisson", "pareto", "pairs")
@@ -80,7 +80,7 @@ def ndcg_of(rng: np.random.Generator, kind: str, groups: int, area: float, alike
     gold = np.tile([1.0, 0, 0, 0, 0, 0], pool_group.size)
     read = np.sqrt(alike) * rng.normal(size=groups)[pool_group] + np.sqrt(1 - alike) * rng.normal(size=pool_group.size)
     score = (np.sqrt(2) * ndtri(area) + np.repeat(read, 6)) * gold + rng.normal(size=gold.size)
-    values = ndcg_at(score, gold, np.repeat(np.arange(pool_group.size), 6), (5,))[0]
+    values = ndcg(rank_pools(score, gold, np.repeat(np.arange(pool_group.size), 6)), 5)
     held = np.bincount(pool_group, minlength=groups)
     found = of_left_out(replicate(pool_mean(values, pool_group, groups), jackknife(groups)), held, (0.0, 1.0))
     return found or Influence(np.nan, np.zeros((1, 1)), np.ones((1, 1), dtype=np.int64)), np.nan

@@ -12,7 +12,6 @@ from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.classification import auc_influence, average_precision, average_precision_influence, roc_auc
 from metaeval.stats.correlations import concordance
 from metaeval.stats.influence import Influence, mean_of
-from metaeval.stats.rank_counts import count_wins
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from protocols.contract import (
     Floats,
@@ -133,7 +132,10 @@ def replicates(
     rows = rows.rows(_known(rows, options))
     replicated: dict[str, Floats] = {}
     if any(key in PAIRS or key == "overall" for key in keys):
-        replicated |= _areas(rows, n_groups, draws)
+        for key, pair in PAIRS.items():
+            of_pair = rows.rows(np.isin(rows.gold, pair))
+            area = roc_auc(of_pair.score, of_pair.gold == pair[0], of_pair.group, n_groups)
+            replicated[key] = replicate(area, draws)
         replicated["overall"] = np.mean([replicated[key] for key in PAIRS], axis=0)
     for key in CUTS.keys() & keys:
         replicated[key] = replicate(_measure_of(key)(rows.score, rows.gold >= CUTS[key], rows.group, n_groups), draws)
@@ -167,18 +169,6 @@ def off_the_levels(known: Bools) -> tuple[str, ...]:
     """
     lost = int((~known).sum())
     return (_LEFT_OUT.format(lost, known.size),) if lost else ()
-
-
-def _areas(rows: Judgements, n_groups: int, draws: Draws) -> dict[str, Floats]:
-    """Return the three AUCs, (draws.n,) each, NaN where a level has no rows; scores are counted once for all three."""
-    level = {gold: number for number, gold in enumerate(np.unique(rows.gold).tolist())}
-    defined = {key: (level[a], level[b]) for key, (a, b) in PAIRS.items() if a in level and b in level}
-    areas = {key: np.full(draws.n, np.nan) for key in PAIRS}
-    if defined:
-        wins = count_wins(rows.score, rows.gold, rows.group, n_groups, ties=False)
-        counted = [*map(wins, draws)]
-        areas |= {key: np.concatenate([tile.auc(*pair) for tile in counted]) for key, pair in defined.items()}
-    return areas
 
 
 def _of_cut(rows: Judgements, n_groups: int, key: str) -> Qualities:

@@ -182,9 +182,6 @@ def _candidates(judgements: Judgements, keep: Bools) -> _Candidates:
 
 def _pool_values(rows: Judgements, gains: pools.Gains, ties: Order, keys: Collection[str]) -> dict[str, Floats]:
     """Return the value of each measure on every pool, in ascending order of the pool's code; (P,) each."""
-    if ties == "expected" and all(key in CUTOFFS for key in keys):
-        cutoffs = tuple(CUTOFFS[key] for key in keys)
-        return dict(zip(keys, pools.ndcg_at(rows.score, rows.gold, rows.pool, cutoffs, gains), strict=True))
     return _measured(pools.rank_pools(rows.score, rows.gold, rows.pool, ties), gains, keys)
 
 

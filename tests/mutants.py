@@ -279,7 +279,7 @@ def _run_pytest(tree: Path, out: Path, arguments: list[str], environment: dict[s
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
     os.chdir(tree)
-    os.environ |= {"PYTHONPATH": str(tree), "NUMBA_CACHE_DIR": str(tree.parent / "numba"), **environment}
+    os.environ |= {"PYTHONPATH": str(tree), **environment}
     sys.path.insert(0, str(tree))
     import pytest
 
@@ -381,11 +381,11 @@ def recorded(tests: list[str], workers: int):
 
 def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
     """Tests that execute the line, fastest first; where it runs on import or none is seen to execute it, those that
-    execute anything of the file. A compiled line is seen by nobody: all tests of statistics and protocols are added."""
+    execute anything of the file."""
     own = lines.get(mutant.file, {})
     found = set() if mutant.on_import else set(own.get(str(mutant.line), ()))
     found = found or {test for tests in own.values() for test in tests}
-    if not found or "numba" in mutant.source:
+    if not found:
         found |= {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
     return sorted(found, key=lambda test: (seconds.get(test, 0.0), test))
 

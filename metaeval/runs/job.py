@@ -110,7 +110,7 @@ NAME = "manifest.json"
 
 
 _VERSIONED = (
-    *("metaeval", "numpy", "scipy", "numba", "pyarrow", "bm25s", "rouge-score", "matplotlib"),
+    *("metaeval", "numpy", "scipy", "pyarrow", "bm25s", "rouge-score", "matplotlib"),
     *("torch", "transformers", "tokenizers"),
 )
 

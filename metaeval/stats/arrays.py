@@ -1,20 +1,13 @@
 """Arrays of rows, groups and resamples: their types, the checks on them, and sums that come out the same everywhere.
 
-A column of an array of results is one resample. The inner loops are compiled where numba is installed. Each has a numpy
-twin that gives the same digits: integers are exact whatever the order; floats are added in the same order here and
-there, and without fused multiply-add, which numba leaves off. The twins stand beside the measures that use them
-(`rank_counts`, `classification`, `pools`); tests hold them together.
+A column of an array of results is one resample. Integers are exact whatever the order; floats are added in the order
+of their rows.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,61 +90,6 @@ def check_rows(score: Floats, gold: Floats, group: Ints, n_groups: int) -> None:
     check_codes("group", group, n_groups)
 
 
-_ENOUGH_WORK = 1_000_000
-"""Row-weightings from which loading the compiled loops (about half a second) pays."""
-
-
-def compiled(work: int) -> Any:
-    """Return the module of compiled loops; None without numba, or if they are not loaded and `work` is small.
-
-    work: rows x weightings. Once loaded, the module is returned for any work.
-    """
-    return _loops() if work >= _ENOUGH_WORK or _loops.cache_info().currsize else None
-
-
-@cache
-def _loops() -> Any:
-    if find_spec("numba") is None:
-        return None
-    from metaeval.stats import numba_loops
-
-    for name, loop in vars(numba_loops).items():
-        if hasattr(loop, "py_func") and not name.startswith("_"):  # the others are compiled with one of these
-            loop.compile = _one_at_a_time(loop.compile, Path(loop.stats.cache_path))
-    numba_loops.tell_of_compiling()
-    return numba_loops
-
-
-def for_loops(weights: Weights | Floats, wide: type[np.int64 | np.float64] = np.int64) -> NDArray[Any]:
-    """Return the weights (n_groups, R), C-contiguous and read-only: uint8 as they are, others in the type `wide`.
-
-    A loop is compiled for these two alone: each other type, layout or flag would cost seconds when it is first met.
-    """
-    converted = np.ascontiguousarray(weights, weights.dtype if weights.dtype == np.uint8 else wide).view()
-    converted.flags.writeable = False
-    return converted
-
-
-def _one_at_a_time(compile_loop: Callable[[Any], Any], place: Path) -> Callable[[Any], Any]:
-    """Return `compile_loop` such that only one process at a time compiles a loop or reads it from numba's cache.
-
-    place: folder of the cache. The cache's files are numbered, and the numbers are read and written without a lock:
-    two processes that compile a loop for different types at once could leave the code for one type under the
-    other's number, for every later run.
-    """
-
-    def alone(types: Any) -> Any:
-        with ExitStack() as stack:
-            with suppress(ImportError, OSError):  # Windows, or a folder in which nothing can be written
-                import fcntl
-
-                place.mkdir(parents=True, exist_ok=True)
-                fcntl.flock(stack.enter_context((place / "loops.lock").open("ab")), fcntl.LOCK_EX)
-            return compile_loop(types)
-
-    return alone
-
-
 def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = None) -> Floats:
     """Return the sums over groups of weight x moment, (K, R). moments: (n_groups, K). tile: weights (n_groups, R).
 
@@ -159,11 +97,6 @@ def weighted_sums(moments: Floats, tile: Weights | Floats, group: Ints | None = 
     added in their order, so that no digit depends on R or on the machine's matrix product.
     """
     total = np.zeros((moments.shape[1], tile.shape[1]))
-    loops = compiled(moments.size * tile.shape[1])
-    if loops is not None:
-        every = np.arange(len(moments)) if group is None else group
-        loops.sum_groups(np.ascontiguousarray(moments), every, for_loops(tile, np.float64), total)
-        return total
     weights = (tile if group is None else tile[group]).astype(np.float64)
     for number, moment in enumerate(moments.T):
         total[number] = column_sum(weights * moment[:, None])

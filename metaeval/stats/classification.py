@@ -15,9 +15,8 @@ import numpy as np
 from metaeval.stats import arrays
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Bools, Floats, Ints
-from metaeval.stats.group_counts import level_wins
 from metaeval.stats.influence import Influence
-from metaeval.stats.rank_counts import count_wins
+from metaeval.stats.rank_counts import count_orders, level_wins
 from metaeval.stats.resampling import Prepared, Tile
 from metaeval.stats.ties import block_sizes, sorted_by_level, sorted_entries, tie_blocks
 
@@ -29,13 +28,8 @@ def roc_auc(score: Floats, positive: Bools, group: Ints, n_groups: int) -> Prepa
     under weights that leave no positive or no negative row. With all weights 1 it is scikit-learn's `roc_auc_score`.
     Base paper, section 3.2.2. Raises ValueError for NaN, infinity or columns of different lengths.
     """
-    wins = count_wins(score, positive.astype(np.float64), group, n_groups, ties=False)
-    both = positive.any() and not positive.all()
-
-    def evaluate(tile: Tile) -> Floats:
-        return wins(tile).auc(1, 0) if both else np.full(tile.shape[1], np.nan)
-
-    return Prepared(evaluate, arrays.distinct(group).size)
+    orders = count_orders(score, positive.astype(np.float64), group, n_groups)
+    return Prepared(lambda tile: orders(tile).concordance(), arrays.distinct(group).size)
 
 
 def auc_influence(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Callable[[int, int], Influence]:

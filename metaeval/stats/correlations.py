@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from metaeval.stats import arrays
 from metaeval.stats.arrays import Bools, Floats, Ints
-from metaeval.stats.group_counts import Orders, group_totals_of
-from metaeval.stats.rank_counts import MAX_LEVELS, count_orders, count_wins
-from metaeval.stats.resampling import TILE, Prepared, Tile, jackknife
-from metaeval.stats.ties import block_sizes, centred_midranks, content_of, run_starts, sorted_by_level, tie_blocks
+from metaeval.stats.rank_counts import Orders, count_orders, group_totals_of
+from metaeval.stats.resampling import Prepared, Tile
+from metaeval.stats.ties import block_sizes, centred_midranks, content_of, sorted_by_level, tie_blocks
 
 SUSPICIOUS = 1e-10
 """A spread below this share of the sum of squares, or residuals below this share of the values, may be rounding."""
@@ -110,12 +108,7 @@ def _order_coefficients(
     arrays.check_rows(score, gold, group, n_groups)
     rows = content_of(score, gold, group)
 
-    @cache
-    def count() -> Callable[[Tile], Orders]:
-        if np.unique(gold).size > MAX_LEVELS:
-            return count_orders(score, gold, group, n_groups)
-        wins = count_wins(score, gold, group, n_groups)
-        return lambda tile: wins(tile).orders()
+    count = cache(lambda: count_orders(score, gold, group, n_groups))
 
     def orders_left_out() -> Orders:
         return group_totals_of(*sorted_by_level(score, gold, group, n_groups), n_groups).orders()
@@ -191,22 +184,17 @@ def partial_correlation(
     def by_tiles(tile: Tile) -> Floats:
         return arrays.in_strips(evaluate, tile, height)
 
+    if without is None:
+        return Prepared(by_tiles, arrays.distinct(group).size)
+    vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata())))
+
+    def strip(groups: slice) -> Floats:
+        return _pearson_of_moments(without(groups), lambda some: vary()[groups][some])
+
     def left_out() -> Floats:
-        if ranks and arrays.compiled(height * n_groups) is None:
-            return _left_out_by_tiles(by_tiles, n_groups)
-        vary = cache(lambda: np.logical_and(*(values.vary_without() for values in strata())))
-
-        def strip(groups: slice) -> Floats:
-            return _pearson_of_moments(without(groups), lambda some: vary()[groups][some])
-
         return np.concatenate([np.zeros(0), *map(strip, arrays.strips(n_groups, n_strata))])
 
     return Prepared(by_tiles, arrays.distinct(group).size, left_out)
-
-
-def _left_out_by_tiles(evaluate: Callable[[Tile], Floats], n_groups: int) -> Floats:
-    """Return the leave-one-group-out values, (n_groups,), from calls of `evaluate` with weights 1 but for one 0."""
-    return np.concatenate([evaluate(tile) for tile in jackknife(n_groups)], axis=-1)[..., 1:]
 
 
 def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints, n_groups: int) -> Prepared:
@@ -234,43 +222,7 @@ def residual_correlation(score: Floats, gold: Floats, stratum: Ints, group: Ints
     def evaluate(tile: Tile) -> Floats:
         return np.array([one(column) for column in tile.T])
 
-    def left_out() -> Floats:
-        loops = arrays.compiled(x.size * n_groups)
-        if loops is None:
-            return _left_out_by_tiles(evaluate, n_groups)
-        by_group = np.argsort(group, kind="stable")
-        start = np.concatenate(([0], np.cumsum(np.bincount(group, minlength=n_groups))))
-        columns, cells = zip(*(_distinct(values, code, n_strata) for values in (x, y)), strict=True)
-        n_cells = columns[1][0].size
-        pair, pair_count = np.unique(cells[0] * max(n_cells, 1) + cells[1], return_counts=True)
-        pairs = *np.divmod(pair, max(n_cells, 1)), pair_count
-        rows = *(cell[by_group] for cell in cells), code[by_group]
-        sums = tuple(arrays.group_totals(values, code, n_strata) for values in (x, y))
-        values_without = np.full(n_groups, np.nan)
-        loops.residual_left_out(*columns, sums, pairs, rows, start, SUSPICIOUS, RESIDUAL_TIES, values_without)
-        return values_without
-
-    return Prepared(evaluate, arrays.distinct(group).size, left_out)
-
-
-def _distinct(values: Floats, code: Ints, n_strata: int) -> tuple[tuple[Any, ...], Ints]:
-    """Return a column's distinct (stratum, value) cells for `numba_loops.residual_left_out`, and each row's cell.
-
-    Of m cells: (value, number of rows, stratum), in the order of the residuals on the input, which changes little
-    without a group; member, the cells by stratum and value; opening, (n_strata + 1,), where each stratum begins in it.
-    """
-    by_value = np.argsort(values)
-    order = by_value[np.argsort(code[by_value].astype(np.min_scalar_type(n_strata)), kind="stable")]
-    opens = run_starts(code[order]) | run_starts(values[order])
-    cell = np.empty(values.size, dtype=np.int64)
-    cell[order] = np.cumsum(opens) - 1
-    value, of, count = values[order][opens], code[order][opens], np.bincount(cell)
-    residual = value - (np.bincount(code, weights=values) / np.bincount(code))[of]
-    ascending = np.argsort(residual)
-    member = np.empty_like(ascending)
-    member[ascending] = np.arange(member.size)
-    opening = np.searchsorted(of, np.arange(n_strata + 1))
-    return (value[ascending], count[ascending], of[ascending], member, opening), member[cell]
+    return Prepared(evaluate, arrays.distinct(group).size)
 
 
 def _residual_ranks(values: Floats, weight: Floats, stratum: Ints, sizes: Floats) -> Floats:
@@ -304,7 +256,7 @@ Without = Callable[[slice], Sequence[Floats]]
 
 def _value_moments(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
-) -> tuple[Moments, int, Without]:
+) -> tuple[Moments, int, Without | None]:
     """Return functions for the moments of every stratum of score (x) and gold (y): (moments, height, without).
 
     moments: from group weights (n_groups, R) to number of rows, sums of x, y, x * x, y * y and x * y, (n_strata, R)
@@ -328,8 +280,7 @@ def _value_moments(
         totals = (arrays.group_totals(column, cell_code, n_strata) for column in of_cells.T)
         return [total[:, None] - part.T for total, part in zip(totals, lost, strict=True)]
 
-    tallest = n_strata if arrays.compiled(of_cells.size * TILE) else max(n_groups, n_strata)
-    return moments, tallest, without
+    return moments, max(n_groups, n_strata), without
 
 
 def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints, Ints, Ints, list[slice]]:
@@ -342,11 +293,10 @@ def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints,
 
 def _rank_moments(
     score: Floats, gold: Floats, code: Ints, n_strata: int, group: Ints, n_groups: int
-) -> tuple[Moments, int, Without]:
-    """Return functions for moments of midranks among all rows: (moments, height, without), as `_value_moments`.
+) -> tuple[Moments, int, Without | None]:
+    """Return a function for moments of midranks among all rows, and its height, as `_value_moments`.
 
-    x and y are the centred midranks of score and gold under the group weights, which every weighting computes anew;
-    `without` is for numba alone.
+    x and y are the centred midranks of score and gold under the group weights, which every weighting computes anew.
     """
     block, n_blocks = tie_blocks(score)
     level, n_levels = tie_blocks(gold)
@@ -371,22 +321,7 @@ def _rank_moments(
         columns = (w, w * x, w * y, w * x * x, w * y * y, w * x * y)
         return tuple(np.asarray(per_stratum @ column) for column in columns)
 
-    def without(groups: slice) -> Sequence[Floats]:
-        lost = np.zeros((6, n_strata, groups.stop - groups.start))
-        by_group = np.argsort(cell_group, kind="stable")
-        start = np.searchsorted(cell_group[by_group], np.arange(groups.start, groups.stop + 1))
-        by_stratum = np.argsort(code, kind="stable")
-        arrays.compiled(1).ranks_left_out(
-            (np.bincount(block), np.bincount(level)),
-            (block[by_stratum], level[by_stratum]),
-            np.searchsorted(code[by_stratum], np.arange(n_strata + 1)),
-            tuple(column[by_group] for column in (cell_block, cell_level, cell_code, count)),
-            start,
-            lost,
-        )
-        return tuple(lost)
-
-    return moments, count.size, without
+    return moments, count.size, None
 
 
 class _StratumVariation:

@@ -85,9 +85,13 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     "worst" and "best" put the rows of a block in ascending and descending order of gold, each with a rank of its own.
     Raises ValueError on NaN, infinity, a negative level or columns of different lengths.
     """
-    check_pools(score, gold, pool)
-    by_pool, start = pool_starts(pool)
-    order, perfect = (_order(values, gold, pool, by_pool, start) for values in (score, gold))
+    arrays.check_lengths(score=score, gold=gold, pool=pool)
+    arrays.check_finite("score", score)
+    arrays.check_finite("gold", gold)
+    if gold.size and gold.min() < 0:
+        raise ValueError(f"gold levels must not be negative in a retrieval pool, got {gold.min()}")
+    order, perfect = (np.lexsort((gold, -values, pool)) for values in (score, gold))
+    start = np.append(np.flatnonzero(run_starts(pool[order])), pool.size)
     size = np.diff(start)
     rank = (np.arange(1, order.size + 1) - np.repeat(start[:-1], size)).astype(np.int32)
     opening = np.flatnonzero(run_starts(score[order]) | (rank == 1))
@@ -96,31 +100,6 @@ def rank_pools(score: Floats, gold: Floats, pool: Ints, ties: Ties = "expected")
     last = first + np.repeat(rows.astype(np.int32), rows) - 1
     index = np.repeat(np.arange(size.size, dtype=np.int32), size)
     return RankedPools(index, gold[order], rank, first, last, gold[perfect], size.size).in_order(ties)
-
-
-def check_pools(score: Floats, gold: Floats, pool: Ints) -> None:
-    """Raise ValueError on NaN, infinity, a negative level or columns of different lengths; score, gold, pool: (n,)."""
-    arrays.check_lengths(score=score, gold=gold, pool=pool)
-    arrays.check_finite("score", score)
-    arrays.check_finite("gold", gold)
-    if gold.size and gold.min() < 0:
-        raise ValueError(f"gold levels must not be negative in a retrieval pool, got {gold.min()}")
-
-
-def pool_starts(pool: Ints) -> tuple[Ints, Ints]:
-    """Return the row numbers by pool, (n,), and where each pool starts among them, (n_pools + 1,) with n last."""
-    order = np.argsort(pool, kind="stable")
-    return order, np.append(np.flatnonzero(run_starts(pool[order])), pool.size)
-
-
-def _order(score: Floats, gold: Floats, pool: Ints, by_pool: Ints, start: Ints) -> Ints:
-    """Return the row numbers, (n,), by pool, falling score and rising gold; by_pool, start: `pool_starts(pool)`."""
-    loops = arrays.compiled(score.size * 20)
-    if loops is None:
-        return np.lexsort((gold, -score, pool))
-    order = by_pool.copy()
-    loops.order_pools(np.ascontiguousarray(score), np.ascontiguousarray(gold), start, order)
-    return order
 
 
 def pool_mean(values: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -209,24 +188,6 @@ def ndcg(ranked: RankedPools, k: int, gains: Gains = "linear") -> Floats:
     mean_discount = (up_to[last] - up_to[before]) / (ranked.last - ranked.first + 1)
     ideal = ideal_dcg(level_gains(ranked.best_first, gains), ranked.pool, ranked.rank, ranked.n_pools, k)
     return arrays.ratio(ranked.total(gain * mean_discount), ideal)
-
-
-def ndcg_at(score: Floats, gold: Floats, pool: Ints, cutoffs: tuple[int, ...], gains: Gains = "linear") -> Floats:
-    """Return the NDCG of each pool at several cut-offs, (len(cutoffs), n_pools), pools in ascending order of codes.
-
-    score, gold, pool: (n,). The values and ValueErrors are those of `ndcg` on `rank_pools`, to the digit.
-    """
-    loops = arrays.compiled(score.size * len(cutoffs) * 20)
-    if loops is None:
-        ranked = rank_pools(score, gold, pool)
-        return np.stack([ndcg(ranked, k, gains) for k in cutoffs])
-    check_pools(score, gold, pool)
-    order, start = pool_starts(pool)
-    values = np.empty((len(cutoffs), start.size - 1))
-    up_to = discounts_up_to(max(cutoffs))
-    columns = np.ascontiguousarray(score), np.ascontiguousarray(level_gains(gold, gains))
-    loops.ndcg_pools(*columns, start, order, up_to, np.array(cutoffs), values)
-    return values
 
 
 def level_gains(gold: Floats, gains: Gains) -> Floats:

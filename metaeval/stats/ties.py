@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from metaeval.stats.arrays import Bools, Floats, Ints, SmallInts, column_sum, group_totals, in_strips, weighted_sums
-from metaeval.stats.resampling import Tile
+from metaeval.stats.arrays import Bools, Floats, Ints, SmallInts, column_sum
 
 
 def tie_blocks(values: Floats) -> tuple[Ints, int]:
@@ -99,11 +98,6 @@ class Entries:
         """Return the number of each entry's tie block, (m,) from 0 for the lowest score."""
         return np.repeat(np.arange(self.n_blocks, dtype=np.int32), np.diff(self.start))
 
-    @property
-    def solo(self) -> Bools:
-        """Return whether each entry is a tie block by itself, (m,)."""
-        return np.repeat(np.diff(self.start) == 1, np.diff(self.start))
-
 
 def sorted_entries(score: Floats, level: Ints, group: Ints, n_levels: int, n_groups: int) -> Entries:
     """Return the rows as `Entries`: sorted by score, equal ones counted. score, level, group: (n,), no NaN."""
@@ -153,32 +147,6 @@ def content_of(*columns: NDArray[Any]) -> bytes:
         digest.update(f"{column.dtype}{column.shape}".encode())
         digest.update(np.ascontiguousarray(column).data)
     return digest.digest()
-
-
-def lone_powers(entries: Entries, n_groups: int) -> Floats:
-    """Return the sums of count**2 and count**3 over each group's entries that are alone in a block, (n_groups, 2)."""
-    group, count = entries.group[entries.solo], entries.count[entries.solo].astype(np.float64)
-    return np.stack([group_totals(count**power, group, n_groups) for power in (2, 3)], axis=1)
-
-
-def self_ties(powers: Floats, tile: Tile) -> tuple[Ints, Floats]:
-    """Return the sums of t**2 and t**3 over the tie blocks of one entry, (R,) each; powers: their `lone_powers`.
-
-    tile: group weights (n_groups, R). Such a block has t = weight x count rows: copies of a row tie.
-    """
-    if tile.max(initial=0) <= 1:  # an exchange, whose weights are their own powers
-        both = weighted_sums(powers, tile)
-        return both[0].astype(np.int64), both[1]
-
-    def strip(some: Tile) -> Floats:
-        weights = some.astype(np.float64)
-        squares = weights * weights
-        return np.concatenate(
-            (weighted_sums(powers[:, :1], squares), weighted_sums(powers[:, 1:], squares * weights)), axis=0
-        )
-
-    squared, cubed = in_strips(strip, tile, len(powers))
-    return squared.astype(np.int64), cubed
 
 
 def float32_collapse(score: Floats) -> tuple[int, int]:

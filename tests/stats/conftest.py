@@ -1,40 +1,7 @@
-"""Both ways to the same digits: the loops of a machine without numba, and the compiled ones."""
-
-from types import SimpleNamespace
+"""Measures of pairs by a look at every pair of rows."""
 
 import numpy as np
 import pytest
-
-from metaeval.stats import arrays, correlations
-
-
-@pytest.fixture
-def choose_path(monkeypatch):
-    """Force "numpy" or "compiled", however little work there is."""
-
-    def absent():
-        return None
-
-    absent.cache_info = lambda: SimpleNamespace(currsize=0)
-
-    def choose(path):
-        monkeypatch.undo()
-        correlations._KEPT.clear()  # what the other path counted
-        if path == "numpy":
-            monkeypatch.setattr(arrays, "_loops", absent)
-            assert arrays.compiled(10**9) is None
-        else:
-            pytest.importorskip("numba")
-            monkeypatch.setattr(arrays, "_ENOUGH_WORK", 0)
-            assert arrays.compiled(1) is not None
-
-    return choose
-
-
-@pytest.fixture(params=["numpy", "compiled"])
-def both_paths(request, choose_path):
-    """Run the test on either path."""
-    choose_path(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""The same digits whatever the number of threads, the hash seed, the order of rows, and with or without numba."""
+"""The same digits whatever the number of threads, the hash seed and the order of rows."""
 
 import dataclasses
 import os
@@ -11,7 +11,6 @@ import pytest
 
 from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
-from metaeval.stats import arrays
 from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, decision, preference, retrieval, systems
 from protocols.comparison import compared_by
@@ -22,14 +21,10 @@ PROTOCOLS = [
     *(preference.PROTOCOL, systems.PROTOCOL),
 ]
 
-# Every protocol, its intervals, comparisons of two metrics with unlike missing rows; compiled loops however few.
+# Every protocol, its intervals, comparisons of two metrics with unlike missing rows.
 DIGITS = """
 import hashlib
-import sys
-if sys.argv[1] == "without numba":
-    sys.modules["numba"] = None
 import numpy as np
-from metaeval.stats import arrays
 from metaeval.core.config import ComparisonConfig
 from metaeval.runs.significance import significance
 from metaeval.stats.resampling import bootstrap
@@ -37,7 +32,6 @@ from protocols import classification, correlation, decision, retrieval
 from protocols.comparison import compared_by
 from protocols.contract import Judgements, Resampling
 
-arrays._ENOUGH_WORK = 0
 rng = np.random.default_rng(0)
 n = 1200
 pool = np.sort(rng.integers(0, 200, n))
@@ -67,14 +61,13 @@ for levels, rated in ((True, gold), (False, graded)):
             for key, moved in outcome.influence.items():
                 digits.update(key.encode() + (moved.parts.tobytes() if moved else b""))
         print(levels, protocol.__name__, digits.hexdigest(), outcomes[0].estimates, found)
-print("compiled:", arrays._loops() is not None, file=sys.stderr)
 """
 
 
-def digits(numba, **environment):
-    """What a fresh process computes, and whether it ran compiled loops."""
+def digits(**environment):
+    """What a fresh process computes."""
     done = subprocess.run(
-        [sys.executable, "-c", DIGITS, numba],
+        [sys.executable, "-c", DIGITS],
         cwd=Path(__file__).parents[2],
         env={**os.environ, **environment},
         capture_output=True,
@@ -82,27 +75,13 @@ def digits(numba, **environment):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr.strip().splitlines()[-1]
+    return done.stdout
 
 
-@pytest.fixture(scope="module")
-def usual():
-    found, compiled = digits("with numba", OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONHASHSEED="0")
+def test_threads_and_hash_seed_move_no_digit():
+    found = digits(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", PYTHONHASHSEED="0")
     assert found.count("\n") == 6
-    assert compiled == f"compiled: {arrays.find_spec('numba') is not None}"
-    return found
-
-
-def test_threads_and_hash_seed_move_no_digit(usual):
-    found, _ = digits("with numba", OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", PYTHONHASHSEED="12345")
-    assert found == usual
-
-
-def test_without_numba_no_digit_differs(usual):
-    pytest.importorskip("numba")
-    found, compiled = digits("without numba", OMP_NUM_THREADS="2", PYTHONHASHSEED="7")
-    assert compiled == "compiled: False"
-    assert found == usual
+    assert digits(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2", PYTHONHASHSEED="12345") == found
 
 
 def _sample():
@@ -138,9 +117,7 @@ def _replicates(protocol, rows, keys):
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
-@pytest.mark.parametrize("path", ["compiled", "numpy"])
-def test_order_of_rows_moves_no_digit(protocol, path, choose_path):
-    choose_path(path)
+def test_order_of_rows_moves_no_digit(protocol):
     found = []
     sample = _sample()
     if protocol is systems.PROTOCOL:

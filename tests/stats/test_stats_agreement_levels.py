@@ -1,6 +1,6 @@
 """Coefficients on gold of few and of many distinct values: against scipy, scikit-learn and a count of every pair.
 
-Each on the numpy path and on the compiled one, plain and under weights, which must be the same as repeated rows; in
+Each plain and under weights, which must be the same as repeated rows; in
 measures of pairs without those of a row and the copy of another.
 """
 
@@ -15,8 +15,6 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from metaeval.stats.classification import average_precision, roc_auc
 from metaeval.stats.correlations import concordance, pearson, rank_correlations
 from metaeval.stats.resampling import Draws, bootstrap, replicate
-
-pytestmark = pytest.mark.usefixtures("both_paths")
 
 
 def _won(score, gold):

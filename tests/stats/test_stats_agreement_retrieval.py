@@ -1,4 +1,4 @@
-"""Rank measures of pools against scikit-learn (ties expected) and pytrec_eval (no ties), on both paths."""
+"""Rank measures of pools against scikit-learn (ties expected) and pytrec_eval (no ties)."""
 
 import math
 from functools import cache
@@ -12,16 +12,12 @@ from sklearn.metrics import ndcg_score
 from metaeval.stats.pools import (
     average_precision_of_pools,
     ndcg,
-    ndcg_at,
     precision_at_1,
     rank_pools,
     recall_at,
     reciprocal_rank,
 )
 from metaeval.stats.ties import float32_collapse
-
-pytestmark = pytest.mark.usefixtures("both_paths")
-
 
 CUTOFFS = (1, 5, 10, 20)
 
@@ -38,7 +34,7 @@ def _pools(seed, decimals, levels=(0, 1, 2)):
 
 @cache
 def _by_scikit_learn(decimals, levels, gains):
-    """NDCG at each cutoff of each pool; both paths are held against it."""
+    """NDCG at each cutoff of each pool."""
     score, gold, pool = _pools(1, decimals, levels)
     gain = gold if gains == "linear" else 2**gold - 1
     expected = np.empty((len(CUTOFFS), np.unique(pool).size))
@@ -57,16 +53,9 @@ def _by_scikit_learn(decimals, levels, gains):
 @pytest.mark.parametrize("levels", [(0, 1, 2), (0, 1), (0, 0.5, 1.5, 7), range(50)], ids=["3", "2", "graded", "50"])
 @pytest.mark.parametrize("decimals", [0, 1, 12], ids=["heavy ties", "ties", "no ties"])
 def test_ndcg_agrees_with_scikit_learn(decimals, levels, gains):
-    found = ndcg_at(*_pools(1, decimals, levels), CUTOFFS, gains)
+    ranked = rank_pools(*_pools(1, decimals, levels))
+    found = np.stack([ndcg(ranked, k, gains) for k in CUTOFFS])
     np.testing.assert_allclose(found, _by_scikit_learn(decimals, levels, gains), rtol=0, atol=1e-12)
-
-
-def test_ndcg_at_is_ndcg_to_the_digit():
-    for decimals in (0, 12):
-        score, gold, pool = _pools(2, decimals)
-        ranked = rank_pools(score, gold, pool)
-        expected = np.stack([ndcg(ranked, k) for k in CUTOFFS])
-        assert ndcg_at(score, gold, pool, CUTOFFS).tobytes() == expected.tobytes()
 
 
 def _by_pytrec(score, gold, pool):
@@ -87,7 +76,7 @@ def test_all_agree_with_pytrec_eval_on_dense_ranks():
     dense = np.argsort(np.argsort(score)).astype(float)
     official = _by_pytrec(dense, gold, pool)
     ranked = rank_pools(score, gold, pool)
-    ours = dict(zip(("ndcg_cut_5", "ndcg_cut_10", "ndcg_cut_20"), ndcg_at(score, gold, pool, (5, 10, 20)), strict=True))
+    ours = {f"ndcg_cut_{k}": ndcg(ranked, k) for k in (5, 10, 20)}
     ours |= {
         "recip_rank": reciprocal_rank(ranked),
         "map": average_precision_of_pools(ranked),
@@ -121,7 +110,7 @@ def test_probabilities_near_one_lose_their_order_in_float32_and_log_odds_keep_it
         return float(np.mean([values["ndcg_cut_5"] for values in _by_pytrec(score, gold, pool).values()]))
 
     def ours(score):
-        return float(ndcg_at(score, gold, pool, (5,)).mean())
+        return float(ndcg(rank_pools(score, gold, pool), 5).mean())
 
     assert ours(probability) == ours(log_odds) == pytest.approx(1, abs=1e-12)
     assert mean_by_pytrec(log_odds) == pytest.approx(1, abs=1e-9)
