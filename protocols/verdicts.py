@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
 from metaeval.stats import classification as measures
 from metaeval.stats.agreement import cohen_kappa
-from metaeval.stats.arrays import Floats, Ints, group_totals, majority, numbered, ratio
-from metaeval.stats.influence import COUNTS, SHARES, SIGNED, Ends
-from metaeval.stats.intervals import intervals
-from metaeval.stats.prediction_powered import Sample, share
+from metaeval.stats.arrays import Floats
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
 from protocols.contract import (
     Cards,
-    Estimate,
     Influences,
     Judgements,
     Measure,
@@ -30,6 +24,7 @@ from protocols.contract import (
     Replicates,
     Resampling,
 )
+from protocols.judge_card import CUTS, LEVELS, judge_cards, sides
 from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 from protocols.two_way_clusters import by_clusters
 
@@ -40,8 +35,6 @@ MEASURES = (
     *("accuracy", "balanced_accuracy", "macro_f1", "kappa", "quadratic_kappa"),
     *("f1_top", "f1_partial", "f1_bottom", "kappa_full", "kappa_some"),
 )
-CUTS = {"full": 2.0, "some": 1.0}
-_LEVELS = {0.0, 1.0, 2.0}
 YES_NO = "yes and no are not on three levels: see kappa at full and at some support"
 
 
@@ -132,7 +125,7 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
     binary = not {1.0, 2.0} <= {*rows.score.tolist()}
 
     def kappa_from(least: float) -> Callable[[Floats], Floats]:
-        people, judge = _sides(levels, least), _sides(levels, 1.0 if binary else least)
+        people, judge = sides(levels, least), sides(levels, 1.0 if binary else least)
         return lambda counts: cohen_kappa((people @ counts[..., : levels.size, : levels.size] @ judge.T)[..., :2, :2])
 
     # Means over the levels of the gold: one that no weighting draws leaves them undefined, as everywhere.
@@ -154,64 +147,14 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
 
 def _is_yes_no(rows: Judgements) -> bool:
     """Return whether the gold has the three levels, and verdicts 0 and 1, which say nothing of partial support."""
-    return set(np.unique(rows.gold).tolist()) == _LEVELS and np.unique(rows.score).tolist() == [0.0, 1.0]
-
-
-def _sides(levels: Floats, least: float) -> Floats:
-    """Return which of these values are a no, a yes (from `least` on) and missing, (3, K)."""
-    return np.stack((levels < least, levels >= least, np.isnan(levels))).astype(np.float64)
-
-
-def _crossed(
-    people: Floats, judge: Floats, group: Ints, n_groups: int, options: Mapping[str, str]
-) -> tuple[Floats, Floats, dict[str, Floats]]:
-    """Return the distinct values of two columns, (K,), NaN last, and the numbers of rows by group and both, (G, K, K).
-
-    Also those of no, yes and missing, (G, 3, 3), by suffix of the measures' keys. There are two, of the suffixes _full
-    and _some, where either has partial beside full support, unless the option `against` chooses; else one, of the
-    suffix ""; none for a column of more values that are no levels.
-    """
-    levels, codes = np.unique(np.concatenate((people, judge)), return_inverse=True)
-    gold, verdict = np.split(codes.astype(np.int64), 2)
-    counts = measures.decision_counts(verdict, gold, group, n_groups, levels.size)
-    top, against = people[~np.isnan(people)].max(initial=1.0), options.get("against", "")
-
-    def cuts_of(column: Floats) -> dict[str, float]:
-        known = {*column[~np.isnan(column)].tolist()}
-        if {1.0, 2.0} <= known <= _LEVELS:
-            return {"": CUTS[against]} if against in CUTS else {"_full": CUTS["full"], "_some": CUTS["some"]}
-        return {"": 1.0 if known <= _LEVELS else top} if len(known) < 3 else {}
-
-    ways = [cuts_of(people), cuts_of(judge)]
-    suffixes = max(*ways, key=len) if all(ways) else {}
-    sides = {suffix: [_sides(levels, way.get(suffix, way.get("", 0.0))) for way in ways] for suffix in suffixes}
-    return levels, counts, {suffix: down @ counts @ across.T for suffix, (down, across) in sides.items()}
-
-
-def _corrected(counts: Floats) -> Floats:
-    """Return the rate of yes, corrected for the judge's errors (Rogan and Gladen 1978), not yet cut to 0 .. 1."""
-    says, tpr, tnr = (_RATES[key][0](counts) for key in ("says", "tpr", "tnr"))
-    informed = tpr + tnr - 1
-    return ratio(says + tnr - 1, np.where(informed > 1e-12, informed, 0.0))
-
-
-_BOTH, _ALL = slice(2), slice(3)
-_RATES: Mapping[str, tuple[Callable[[Floats], Floats], Ends | None, slice, slice]] = {
-    "kappa": (lambda of: cohen_kappa(of[..., :2, :2]), SIGNED, _BOTH, _BOTH),
-    "tpr": (lambda of: ratio(of[..., 1, 1], of[..., 1, :2].sum(-1)), SHARES, slice(1, 2), _BOTH),
-    "tnr": (lambda of: ratio(of[..., 0, 0], of[..., 0, :2].sum(-1)), SHARES, slice(1), _BOTH),
-    "says": (lambda of: ratio(of[..., 1].sum(-1), of[..., :2].sum((-2, -1))), SHARES, _ALL, _BOTH),
-    "people": (lambda of: ratio(of[..., 1, :].sum(-1), of[..., :2, :].sum((-2, -1))), SHARES, _BOTH, _ALL),
-    "corrected": (_corrected, None, _ALL, _BOTH),
-}
-"""Of each rate: its value from counts by gold and verdict (..., 3, 3), its ends, and the counts that it reads."""
+    return set(np.unique(rows.gold).tolist()) == LEVELS and np.unique(rows.score).tolist() == [0.0, 1.0]
 
 
 def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapping[str, str]) -> Cards:
     """Return what a judge's card holds beside the measures, by judge and key; nothing of scores that are no verdicts.
 
     judges: all rows, the same of every judge; gold is NaN where nobody labelled. Keys, each with the suffixes of
-    `_crossed`: kappa, tpr and tnr; the rates of yes as the judge `says` on all rows, as `people` say on those with a
+    `judge_card`: kappa, tpr and tnr; the rates of yes as the judge `says` on all rows, as `people` say on those with a
     label, `corrected` for the judge's errors, and by prediction-powered inference (`ppi`) where rows lack a label;
     `ceiling`, the kappa of an annotator with the majority of the others, or of two with each other; kappa:OTHER and
     equal:OTHER (the share of equal verdicts), with another judge. Further cell:GOLD:VERDICT, a share of the rows that
@@ -219,85 +162,7 @@ def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapp
     """
     labelled = {name: rows.rows(~np.isnan(rows.gold)) for name, rows in judges.items()}
     decided = {name: rows for name, rows in judges.items() if not _why_undefined(labelled[name], options, cuts=True)}
-    n_groups = 1 + max((int(rows.group.max(initial=0)) for rows in decided.values()), default=0)
-
-    def known(counts: Floats, measure: Callable[[Floats], Floats], ends: Ends | None, read: Floats) -> list[Estimate]:
-        held = read.reshape(n_groups, -1).sum(axis=1).astype(np.int64)
-        return intervals(partial(replicate, measures.resampled(counts, measure)), held, resampling, ends)
-
-    cards: dict[str, dict[str, Estimate]] = defaultdict(dict)
-    crossed = {name: _crossed(rows.gold, rows.score, rows.group, n_groups, options) for name, rows in decided.items()}
-    suffixes: Collection[str] = max((cuts for _, _, cuts in crossed.values()), key=len, default={})
-    for name, (levels, counts, cuts) in crossed.items():
-        here, cost = ~np.isnan(levels), decided[name].cost
-        cells = counts[:, here][:, :, here]
-        shares = known(cells, lambda of: (of / of.sum((-2, -1), keepdims=True)).reshape(len(of), -1).T, SHARES, cells)
-        named = (f"cell:{gold:g}:{verdict:g}" for gold, verdict in product(levels[here], repeat=2))
-        cards[name] |= dict(zip(named, shares, strict=True))
-        for suffix in suffixes if cuts else ():
-            cut = cuts[suffix if suffix in cuts else ""]
-            for key, (measure, ends, down, across) in _RATES.items():
-                (rate,) = known(cut, measure, ends, cut[:, down, across])
-                if rate.value is None:
-                    rate = replace(rate, note=_NOT_INFORMED if key == "corrected" else _ONE_ANSWER)
-                elif key == "corrected" and not (cut[:, 2].any() or cut[..., 2].any()):
-                    rate = cards[name][f"people{suffix}"]  # the same rate, whose interval is that of a share
-                elif ends is None:
-                    value, low, high = (None if end is None else min(max(end, 0.0), 1.0) for end in rate.ends)
-                    rate = replace(rate, value=value, low=low, high=high)
-                elif key in ("tpr", "tnr") and (lost := cut[:, row := int(key == "tpr"), 2].sum()):
-                    hits, total = cut[:, row, row].sum(), cut[:, row].sum()
-                    rate = replace(rate, worst=hits / total, best=(hits + lost) / total)
-                cards[name][f"{key}{suffix}"] = rate
-            if cut[:, 2, :2].any():
-                cards[name][f"ppi{suffix}"] = _powered(cut, resampling)
-        if cost is not None and (paid := ~np.isnan(cost)).any():
-            group = decided[name].group[paid]
-            sums = np.stack([group_totals(each, group, n_groups) for each in (cost[paid], np.ones(group.size))], axis=1)
-            per_row = known(sums[:, None], lambda of: 1000 * ratio(of[..., 0, 0], of[..., 0, 1]), COUNTS, sums[:, 1])
-            cards[name]["cost"] = per_row[0]
-    for name, other in combinations(decided, 2):
-        rows = decided[name]
-        cuts = _crossed(rows.score, decided[other].score, rows.group, n_groups, options)[2]
-        for suffix in suffixes if cuts else ():
-            cut = cuts[suffix if suffix in cuts else ""][:, :2, :2]
-            for key, measure, ends in (("kappa", cohen_kappa, SIGNED), ("equal", measures.share_equal, SHARES)):
-                (cards[name][f"{key}{suffix}:{other}"],) = known(cut, measure, ends, cut)
-    rows = next(iter(decided.values()), replace(next(iter(judges.values())), votes=None))
-    if rows.votes is not None and len(names := sorted({name for votes in rows.votes for name in votes})) > 1:
-        votes = [
-            (row, vote, majority(theirs for name, theirs in votes.items() if name != who))
-            for row, votes in enumerate(rows.votes)
-            for who, vote in votes.items()
-            if len(names) > 2 or who == names[0]
-        ]
-        place, vote, others = (np.array(column, dtype=np.float64) for column in zip(*votes, strict=True))
-        for suffix, cut in _crossed(vote, others, rows.group[place.astype(np.int64)], n_groups, options)[2].items():
-            (ceiling,) = known(cut, _RATES["kappa"][0], SIGNED, cut[:, :2, :2])
-            for name in decided:
-                cards[name][f"ceiling{suffix}"] = ceiling
-    return cards
-
-
-_NOT_INFORMED = "undefined: TPR + TNR is at most 1 or unknown, so that verdicts tell nothing of the rate"
-_ONE_ANSWER = "undefined: people, or the judge, give but one answer here"
-
-
-def _powered(counts: Floats, resampling: Resampling) -> Estimate:
-    """Return the rate of yes by prediction-powered inference from counts (G, 3, 3), the labelled rows a random sample.
-
-    Rows without a verdict do not count.
-    """
-    cells = counts[..., :2].astype(np.int64)
-    group, gold, verdict = (np.repeat(part.ravel(), cells.ravel()) for part in np.indices(cells.shape))
-    labelled, group = np.flatnonzero(gold < 2), numbered(group)[0]
-    if np.unique(group[labelled]).size < max(2, resampling.fewest):
-        return Estimate(None, note=f"undefined: labels of fewer than {max(2, resampling.fewest):g} groups")
-    part = np.full(labelled.size, labelled.size / gold.size)
-    sample = Sample(labelled, part, labelled, np.zeros_like(labelled))
-    scores = verdict.astype(np.float64)
-    rate = share(gold[labelled].astype(np.float64), scores, sample, group, "process", resampling.level)
-    return Estimate(rate.value, *((rate.low, rate.high) if resampling.n else ()))
+    return judge_cards(decided, resampling, options.get("against", ""))
 
 
 def _mean(values: Floats) -> Floats:
@@ -340,7 +205,7 @@ def _shown(judgements: Judgements, options: Mapping[str, str]) -> tuple[str, ...
     values = np.unique(judgements.gold)
     if values.size == 2:
         return ("accuracy", "balanced_accuracy", "macro_f1", "f1_top", "f1_bottom", "kappa")
-    three = set(values.tolist()) == _LEVELS
+    three = set(values.tolist()) == LEVELS
     ends = ("f1_top", "f1_partial", "f1_bottom") if three else ("f1_top", "f1_bottom")
     cuts = ("kappa_full", "kappa_some") if three and options.get("against") not in CUTS else ()
     return ("accuracy", "balanced_accuracy", "macro_f1", *ends, "kappa", "quadratic_kappa", *cuts)
