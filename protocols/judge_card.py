@@ -18,7 +18,7 @@ from metaeval.stats.prediction_powered import Sample, share
 from metaeval.stats.resampling import replicate
 from protocols.contract import Cards, Estimate, Judgements, Resampling
 
-Cuts = dict[str, Floats]
+ByCut = dict[str, Floats]
 CUTS = {"full": 2.0, "some": 1.0}
 LEVELS = {0.0, 1.0, 2.0}
 
@@ -73,7 +73,7 @@ def sides(levels: Floats, least: float) -> Floats:
     return np.stack((levels < least, levels >= least, np.isnan(levels))).astype(np.float64)
 
 
-def _crossed(people: Floats, judge: Floats, group: Ints, n_groups: int, against: str) -> tuple[Floats, Floats, Cuts]:
+def _crossed(people: Floats, judge: Floats, group: Ints, n_groups: int, against: str) -> tuple[Floats, Floats, ByCut]:
     """Return the distinct values of two columns, (K,), NaN last, and the numbers of rows by group and both, (G, K, K).
 
     Also those of no, yes and missing, (G, 3, 3), by suffix of the measures' keys. There are two, of the suffixes _full
