@@ -99,12 +99,12 @@ def _write(
     options: FiguresOptions, name: str, identity: Sequence[str], drawn: Mapping[str, Figure], recipe: Mapping[str, Any]
 ) -> tuple[Path, str]:
     """Write figures without making this job the latest; return their folder, and a text about its contents."""
-    from metaeval.analyses.suites.job_figures import write_figures
+    from metaeval.report.figures.drawing import save_figure
     from metaeval.runs.job import Command, job_folder, write_manifests
 
     command = Command(FIGURES.name, options.own)
     folder = job_folder(options.results / "figures", [name], identity, command)
-    written = write_figures(drawn, folder)
+    written = [path for stem, figure in drawn.items() for path in save_figure(figure, folder / stem)]
     write_manifests(options.run(metrics=()), command, [], written, recipe)
     kinds = ", ".join(sorted({path.suffix.removeprefix(".") for path in written}))
     return folder, f"{', '.join(dict.fromkeys(path.stem for path in written))}: {kinds}"

@@ -110,15 +110,11 @@ def _positional_by_name(
 
     name: of the function, for messages. Raises `UserError` for too many arguments, and one that is a keyword too.
     """
-    ordered = [
-        parameter for parameter in signature.parameters.values() if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-    ]
-    if args and ordered and ordered[0].kind is inspect.Parameter.VAR_POSITIONAL:
-        named: dict[str, Any] = {ordered[0].name: args}
-    elif len(args) > len(ordered):
-        raise UserError(f"{name} takes at most {len(ordered)} positional arguments; given: {len(args)}.")
-    else:
-        named = {parameter.name: value for parameter, value in zip(ordered, args, strict=False)}
+    try:
+        named = signature.bind_partial(*args).arguments
+    except TypeError:  # there are too many
+        most = sum(parameter.kind is _ORDERED for parameter in signature.parameters.values())
+        raise UserError(f"{name} takes at most {most} positional arguments; given: {len(args)}.") from None
     if twice := sorted(named.keys() & keywords.keys()):
         raise UserError(f"{name}: {twice[0]} is given twice, by position and by keyword.")
     return named

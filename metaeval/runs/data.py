@@ -112,7 +112,7 @@ class Frame:
 class Job:
     """The data of a run on a corpus: the pairs to score (`table`), and the rows of the unit of analysis to judge.
 
-    name, split: those of the data set, as reports name them.
+    name, split: those of the data set, as reports name them. whole_pages: whether pairs hold pages and no chunks.
     """
 
     config: RunConfig
@@ -121,6 +121,7 @@ class Job:
     corpus: Corpus
     table: PairTable
     rows: list[UnitRow]
+    whole_pages: bool
 
     @cached_property
     def in_chunks(self) -> Job:
@@ -137,7 +138,7 @@ class Job:
         pairs = tuple(self.pairs[number] for number in members)
         kept = [row._replace(members=tuple(places[number] for number in row.members)) for row in rows]
         part = replace(self, table=replace(self.table, pairs=pairs), rows=kept)
-        if self.config.whole_pages:
+        if self.whole_pages:
             vars(part)["in_chunks"] = self.in_chunks.shard(index, count)
         return part
 
@@ -180,7 +181,7 @@ class Job:
             fields["over-chunks"] = config.aggregate
         if config.unit == "statement":
             fields["cited"] = config.cited
-        if config.whole_pages:
+        if self.whole_pages:
             fields["over-limit"] = config.over_limit
         if config.unit == "evidence":
             fields["window"] = config.evidence.window
@@ -276,9 +277,10 @@ def prepare(config: RunConfig, corpus: Corpus | None = None) -> Job:
 
 def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
     chunking, evidence = config.chunk.chunking(), config.evidence
-    if evidence.place == "chunk" and (config.whole_pages or config.unit == "evidence"):
+    whole_pages = config.whole_pages
+    if evidence.place == "chunk" and (whole_pages or config.unit == "evidence"):
         raise UserError(f"evidence.place=chunk is for chunks, and with unit={config.unit} none are read: leave it out.")
-    if config.whole_pages:
+    if whole_pages:
         whole = statement_pairs if config.unit == "statement" else page_pairs
         table = replace(whole(corpus, chunking, evidence.threshold), pool=config.pool)
     elif config.unit == "evidence":
@@ -294,7 +296,7 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
         else:
             table = add_pool(table, chunked, config.pool)
     levels = statement_levels(corpus) if config.unit == "statement" else None
-    return Job(config, name, split, corpus, table, unit_rows(table, config.unit, levels))
+    return Job(config, name, split, corpus, table, unit_rows(table, config.unit, levels), whole_pages)
 
 
 @dataclass(frozen=True)
@@ -305,6 +307,7 @@ class RatedSet:
     name: str
     split: str
     ratings: Ratings
+    whole_pages: bool = False
 
     @property
     def fields(self) -> dict[str, object]:

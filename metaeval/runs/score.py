@@ -194,7 +194,7 @@ def job_as_read(job: Job | RatedSet, name: str, metrics: LoadedMetrics) -> Job |
 
     A combination has the limits of its members. With the setting over_limit=cut the job is unchanged too.
     """
-    if isinstance(job, RatedSet) or not job.config.whole_pages or job.config.over_limit == "cut":
+    if isinstance(job, RatedSet) or not job.whole_pages or job.config.over_limit == "cut":
         return job
     metric = metrics[name]
     # The members of a combination score the same texts.
@@ -207,7 +207,7 @@ def score_rows(
 ) -> Iterator[tuple[str, Metric, JobScores]]:
     """Yield each metric's name, the metric, and its scores of a job's rows; those that need chunks come last."""
     metrics = metrics.settled(job.texts)
-    if partly := [name for name in metrics.names if metrics[name].card.whole_pages and not job.config.whole_pages]:
+    if partly := [name for name in metrics.names if metrics[name].card.whole_pages and not job.whole_pages]:
         _log.warning("%s: made for whole contexts, and shown parts of pages here: give --unit page.", ", ".join(partly))
     read = {name: job_as_read(job, name, metrics) for name in metrics.names}
     jobs = {id(over): over for over in (job, *read.values())}
@@ -366,7 +366,7 @@ def _metric_column(
     fields: dict[str, object] = {"metric": signed_as(name, metric, identity), **metric.provenance()}
     if isinstance(job, RatedSet):  # whose hash is of ids and ratings
         fields["texts"] = f"sha256:{sha256_json(sorted((row.id, *job.texts[row.members[0]]) for row in job.rows))[:12]}"
-    elif job.config.whole_pages:
+    elif job.whole_pages:
         fields["reads"] = "pages" if job_as_read(job, name, metrics) is job else "chunks"
     if "members" in identity:
         fields["members"] = f"sha256:{sha256_json(identity['members'])[:12]}"

@@ -20,7 +20,7 @@ from metaeval.core.config import load_run
 from metaeval.core.errors import UserError
 from metaeval.runs.score import column_of
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.stats.classification import level_f1, level_precision, level_recall
+from metaeval.stats.classification import level_f1, level_recall
 from protocols.contract import Resampling
 
 OPTIONS = {"folds": "5", "objective": "macro-f1"}
@@ -58,18 +58,6 @@ def test_counts_are_those_of_the_decision_protocols_table(panel, frame):
         assert level_recall(found.counts * 1.0).mean() == pytest.approx(
             row.values["balanced_accuracy"].value, abs=1e-12
         )
-
-
-def test_precision_recall_and_f1_follow_from_the_counts(panel, frame):
-    found = cross_validated_decisions(frame, panel.columns[0], OPTIONS)
-
-    precision, recall, f1 = (rate(found.counts * 1.0) for rate in (level_precision, level_recall, level_f1))
-    for level in range(3):
-        hits = found.counts[level, level]
-        assert precision[level] == pytest.approx(hits / found.counts[:, level].sum())
-        assert recall[level] == pytest.approx(hits / found.counts[level].sum())
-        both = precision[level], recall[level]
-        assert f1[level] == pytest.approx(2 * both[0] * both[1] / sum(both))
 
 
 def test_the_rate_alone_has_its_binomial_brier_score_and_calibration_beats_it(panel, frame):

@@ -21,22 +21,23 @@ AXES = ("chunk.size=60,150", "pool=own,bm25:3", "evidence.rule=touched,complete"
 
 
 @pytest.fixture(scope="module")
-def settings(scored_folder):
-    return {"metrics": METRICS, "results": scored_folder("multiverse")}
+def settings(ten_documents, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("multiverse")
+    return {"metrics": METRICS, "dataset": "jsonl", "data": ten_documents, "results": folder}
 
 
 @pytest.fixture(scope="module")
 def found(settings):
-    """All three protocols on the shipped corpus over chunk sizes, units, pools and tie policies."""
+    """All three protocols on ten documents over chunk sizes, units, pools and tie policies."""
     return explore(load_run(None, settings), read_axes(AXES))
 
 
 def test_combinations_without_anything_to_rank_are_left_out(settings, tmp_path):
-    corpus = load_corpus()
+    corpus = load_corpus("jsonl", data=settings["data"])
     # One page a statement, and one chunk a page.
     cited = {citation.statement_id: citation for citation in corpus.citations}
     write_corpus(replace(corpus, citations=tuple(cited.values())), tmp_path / "lone.jsonl")
-    chosen = load_run(None, {**settings, "dataset": "jsonl", "data": tmp_path / "lone.jsonl"})
+    chosen = load_run(None, {**settings, "data": tmp_path / "lone.jsonl"})
 
     found = explore(chosen, read_axes(["chunk.size=1500", "pool=own,bm25:3", "unit=chunk", "evidence.rule=complete"]))
 
@@ -133,7 +134,7 @@ def test_a_combination_that_the_data_do_not_allow_is_skipped_with_its_reason(set
         ]
     file = tmp_path / "plain.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    config = load_run(None, {**settings, "dataset": "jsonl", "data": file, "protocols": "correlation"})
+    config = load_run(None, {**settings, "data": file, "protocols": "correlation"})
 
     found = explore(config, {"chunk.size": ("5",), "unit": ("chunk", "citation")})
 

@@ -15,7 +15,7 @@ from metaeval.runs import evaluate
 from metaeval.stats.significance import holm
 from metrics_zoo.support_mini import SupportMini, judge
 
-QUICK = {"interval": {"resamples": 200}}
+QUICK = {"interval": {"resamples": 30}}
 BEATABLE = {"constant", "random", "statement length", "document length", "statement only", "chunk position"}
 
 
@@ -216,13 +216,6 @@ def test_statuses_count_the_unscored_rows_and_not_the_excluded_ones(pairs):
     for row in rows.values():
         assert row.scored + row.unscored + sum(row.excluded.values()) == row.total == len(pairs)
         assert sum(row.statuses.values()) == row.unscored
-
-
-def test_a_pair_left_out_is_a_pair_without_a_score(pairs):
-    left_out = evaluated({pair.pair_id: float(len(pair.source)) for pair in pairs[10:]})
-    none = evaluated({pair.pair_id: float(len(pair.source)) if pair in pairs[10:] else None for pair in pairs})
-    assert left_out["classification"].values == none["classification"].values
-    assert left_out["classification"].unscored == 10
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """`verify`: the test pairs, what counts as agreement, and environments that cannot be made."""
 
 import importlib
-import json
 import stat
 import sys
 
@@ -206,12 +205,6 @@ def test_a_cache_that_cannot_hold_an_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "file"))
     with pytest.raises(UserError, match="METAEVAL_CACHE"):
         Environment("it==1.0", ()).build(lambda text: None)
-
-
-def test_options_are_read_as_yaml_and_names_may_hold_dots():
-    config = with_options("nli:org/model-v2.5", ["model=models/it", "depth.inner=3"])
-    assert config.metric_options == {"nli:org/model-v2.5": {"model": "models/it", "depth": {"inner": 3}}}
-    json.dumps(config.metric_options)
 
 
 def test_verification_pairs_are_scored_beside_pairs_of_their_own_length(odd):

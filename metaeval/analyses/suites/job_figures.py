@@ -94,13 +94,6 @@ def draw_jobs(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
     return figures
 
 
-def write_figures(figures: Mapping[str, Figure], folder: Path) -> list[Path]:
-    """Write each figure in every format under its file name, and return the paths."""
-    from metaeval.report.figures.drawing import save_figure
-
-    return [path for stem, figure in figures.items() for path in save_figure(figure, folder / stem)]
-
-
 def _drawn(jobs: Sequence[DoneJob], trust: bool) -> dict[str, Figure]:
     """Return the figures of the jobs' results and scores; a metric is drawn alike in all of them."""
     files = [path for job in jobs for path in (recorded_result_files(job.folder) or sorted(job.folder.glob("*.json")))]
