@@ -130,4 +130,4 @@ def _check_distinct(name: str, values: Cells) -> None:
     exact = {each for each in exact - {inf, -inf} if isinstance(each, Number) and not isinstance(each, complex)}
     exact = {each for each in exact if each == each}
     if np.unique(plain_numbers(objects(exact))).size < len(exact):
-        raise UserError(f"{name} has different numbers that are equal as 64-bit floats, as {max(exact)}: give ranks.")
+        raise UserError(f"{name} holds numbers that differ and are equal as 64-bit floats, as {max(exact)}: rank them.")

@@ -18,11 +18,7 @@ from numpy.typing import NDArray
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError, unknown
-from metaeval.core.files import (
-    resampled_fields,
-    signature,
-    versions,
-)
+from metaeval.core.files import resampled_fields, signature, versions
 from metaeval.corpus.model import Corpus
 from metaeval.corpus.ratings import Ratings
 from metaeval.report import result as results

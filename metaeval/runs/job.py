@@ -33,14 +33,9 @@ from metaeval.report.html_report import Picture, page
 from metaeval.report.result import SCHEMA, Data, Result, of_other_version, save_result
 from metaeval.report.table_files import PAGE
 from metaeval.runs.data import Job, RatedSet
-from metaeval.runs.evaluate import (
-    EvaluatedRun,
-    declarations_of,
-)
+from metaeval.runs.evaluate import EvaluatedRun, declarations_of
 from metaeval.runs.metrics import FILE_PREFIX
-from metaeval.runs.score import (
-    AlignedColumn,
-)
+from metaeval.runs.score import AlignedColumn
 from metaeval.scoring.contract import Status, version_of
 from metaeval.scoring.score_files import manifest_path
 from protocols.contract import Protocol

@@ -16,11 +16,7 @@ from metaeval.core.config import RunConfig
 from metaeval.core.config_files import MetricVariant, check_file, metric_variant, variants
 from metaeval.core.declared import validated
 from metaeval.core.errors import NoModelError, UserError, did_you_mean, install_extra, unknown
-from metaeval.core.files import (
-    canonical_json,
-    job_memory,
-    sha256_json,
-)
+from metaeval.core.files import canonical_json, job_memory, sha256_json
 from metaeval.core.headings import SCORES, TEXTS
 from metaeval.core.registry import with_places
 from metaeval.core.tables import TABLES
@@ -38,14 +34,7 @@ from metaeval.runs.data import (
     variant_path,
 )
 from metaeval.scoring.backends.model_metric import ModelMetric
-from metaeval.scoring.contract import (
-    Combination,
-    Metric,
-    MetricCard,
-    TextPair,
-    TwoStepMetric,
-    version_of,
-)
+from metaeval.scoring.contract import Combination, Metric, MetricCard, TextPair, TwoStepMetric, version_of
 from metaeval.scoring.engine import settled_metric
 from metaeval.scoring.functions import FunctionMetric, as_class, cause_of, files_hash
 from metaeval.scoring.functions import identity_of as declared_identity

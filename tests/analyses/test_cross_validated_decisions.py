@@ -1,7 +1,6 @@
 """Decisions of one metric: the decision protocol's own, and what follows from their counts."""
 
 import dataclasses
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,18 +138,15 @@ def test_folds_that_the_groups_do_not_fill_are_refused(panel, frame):
 SHEETS = ("decision-thresholds", "decision-levels", "calibration", "reliability")
 
 
-def test_a_table_with_levels_has_the_decisions_of_the_corpus(tmp_path, monkeypatch):
-    """The pairs of a published data set, as a table of ratings: scored there, elsewhere, or with a column of scores."""
-    data = Path(__file__).parents[3] / "shared" / "data"
-    if not (data / "wice").is_dir():
-        pytest.skip("needs the published files of WiCE")
+def test_a_table_with_levels_has_the_decisions_of_the_corpus(ten_documents, tmp_path, monkeypatch):
+    """The pairs of a corpus as a table of ratings: scored there, elsewhere, or with a column of scores."""
     monkeypatch.chdir(tmp_path)
-    wice = {"dataset": "wice", "split": "dev", "data": data}
+    whole = {"dataset": "jsonl", "data": ten_documents}
     quick = {"interval": {"resamples": 0}, "comparison": {"permutations": 0}, "controls": False}
-    pairs = metaeval.pairs(**wice).to_frame()
+    pairs = metaeval.pairs(**whole).to_frame()
     pairs["level"] = pairs["level"].map({2: "full", 1: "partial", 0: "none"})
     pairs = pairs[pairs["level"].notna()][["pair_id", "group", "level", "statement", "source"]]
-    known = metaeval.thresholds(metrics=["overlap"], **wice, **quick)
+    known = metaeval.thresholds(metrics=["overlap"], **whole, **quick)
     scored = metaeval.score("overlap", list(pairs["source"]), list(pairs["statement"])).to_frame()["score"].tolist()
     pairs.to_csv("pairs.csv", index=False)
     pairs.assign(score=scored)[["pair_id", "score"]].to_csv("overlap.csv", index=False)
@@ -163,7 +159,7 @@ def test_a_table_with_levels_has_the_decisions_of_the_corpus(tmp_path, monkeypat
                 dict(one, metric="") for one in known[sheet].records
             ]
     learnt = metaeval.thresholds(learn=True, metrics=["overlap"], dataset="ratings", data="pairs.csv", **quick)
-    of_corpus = metaeval.thresholds(learn=True, metrics=["overlap"], unit="chunk", **wice, **quick)
+    of_corpus = metaeval.thresholds(learn=True, metrics=["overlap"], unit="chunk", **whole, **quick)
     assert learnt["calibration"].records == of_corpus["calibration"].records
     with pytest.raises(UserError, match="cannot score new pairs"):
         metaeval.thresholds(learn=True, metrics=["overlap"], dataset="ratings", data="scored.csv", **quick)

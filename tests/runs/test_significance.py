@@ -106,14 +106,6 @@ def test_groups_of_one_row_have_the_standard_error_of_delong() -> None:
     assert answer.comparisons[0].p == pytest.approx(p, abs=1e-12)
 
 
-def test_p_is_adjusted_over_the_pairs_of_a_measure() -> None:
-    answer = found(keys=("pearson", "spearman"))
-    for key in ("pearson", "spearman"):
-        rows = [one for one in answer.comparisons if one.measure == key]
-        raw = [one.p for one in rows]
-        assert [one.holm for one in rows] == pytest.approx(by_hand_holm(raw), abs=1e-15)
-
-
 @pytest.mark.parametrize(("permutations", "alpha"), [(1, 0.05), (19, 0.01), (5000, 0.05)])
 def test_enough_permutations_for_holm_to_reach_alpha(permutations: int, alpha: float) -> None:
     # Six pairs: the least p, 1 / (1 + B), times six must lie below alpha; twice as many are made.
