@@ -147,29 +147,6 @@ def test_the_three_classes_are_those_of_the_chunk_that_scores(folder, pairs, by_
     assert metric.entail(["A source."], [" "]) == [None]
 
 
-def test_each_chunk_and_sentence_passes_once_with_hardly_any_padding(folder, watch):
-    sources, statements = texts(12, 8, 7), texts(6, 2, 8)
-    pairs = [(source, statement) for source in sources for statement in statements]
-    metric = AlignScore(AlignScoreOptions(model=folder, splitter="rules", batch_tokens=8192))
-    passed = watch(metric.model._model)
-    answers = metric.score(*zip(*pairs, strict=True))
-    cells = {
-        (chunk, sentence)
-        for source, statement in pairs
-        for chunk in metric._chunks(source)
-        for sentence in split_sentences(statement)
-    }
-    tokens = metric.model.tokens
-    assert passed.texts == len(cells)
-    assert passed.padding <= 1.01
-    unique = {text for cell in cells for text in cell}
-    assert tokens.texts.calls == len(unique) + 2  # the two probes that the joints are learned from
-    repeated = metric.score(*zip(*(pairs * 2), strict=True))
-    assert passed.texts == 2 * len(cells)
-    for one, other in zip(repeated, answers * 2, strict=True):
-        assert one.score == pytest.approx(other.score, abs=1e-6)
-
-
 def test_no_vocabulary_head_is_built_or_run(folder):
     """NaN in the checkpoint's head changes nothing, and only the embeddings have a row for each word."""
     metric = AlignScore(AlignScoreOptions(model=folder, splitter="rules"))
@@ -234,14 +211,6 @@ def test_a_checkpoint_that_is_not_alignscores_is_refused(make_folder, tmp_path, 
     metric = AlignScore(AlignScoreOptions(model=make_folder(tmp_path / "it", **changes), splitter="rules"))
     with pytest.raises(UserError, match=said):
         metric.prepare([], [])
-
-
-def test_a_broken_checkpoint_is_one_sentence(make_folder, tmp_path):
-    folder = make_folder(tmp_path / "it")
-    whole = (folder / "AlignScore-large.ckpt").read_bytes()
-    (folder / "AlignScore-large.ckpt").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UserError, match="cannot be loaded"):
-        AlignScore(AlignScoreOptions(model=folder)).prepare([], [])
 
 
 def test_too_little_memory_is_one_sentence(folder, monkeypatch):

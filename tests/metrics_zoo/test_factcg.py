@@ -70,20 +70,6 @@ def test_our_scores_are_those_of_the_definition(metric, defined):
     assert max(wanted) - min(wanted) > 0.01
 
 
-def test_the_explanation_is_the_chunk_that_scores(metric, defined):
-    pairs, of_chunks, _ = defined
-    (source, statement), alone = pairs[-1], of_chunks[-1]
-    judged, read = metric.explain(source, statement)
-    chunks = metric.chunks(source)
-    assert len(chunks) == 2
-    assert judged.weight == read.weight == pytest.approx(max(alone), abs=1e-5)
-    assert statement[judged.start : judged.end] == statement
-    chunk = chunks[alone.index(max(alone))]
-    assert source[read.start : read.end].split() == chunk.split()
-    assert not metric.explain(source, " ")
-    assert not metric.explain("", statement)
-
-
 def test_the_template_is_read_as_one_text(metric, folder):
     """Chunk and question tokenised apart and joined are the prompt tokenised whole, odd characters included."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -132,18 +118,6 @@ def test_a_chunk_beyond_2048_tokens_loses_its_end_and_the_question_stays(metric,
     assert made.tokens - made.cut == 2048
     (long,) = metric.model.tokens.encode(["A source."], ["claim " * 3000])
     assert len(long.ids) == 2048
-
-
-def test_each_chunk_is_tokenised_once_and_each_pair_passes_once(folder, watch):
-    rng = random.Random(5)
-    sources, statements = [text(rng, 6) for _ in range(10)], [text(rng, 1) for _ in range(5)]
-    pairs = [(source, statement) for source in sources for statement in statements]
-    metric = FactCG(FactCG.Options(model=folder, splitter="rules", batch_tokens=4096))
-    passed = watch(metric.model._model)
-    metric.score(*zip(*(pairs * 2), strict=True))
-    assert passed.texts == len(pairs)
-    assert passed.padding <= 1.01
-    assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2  # two probes
 
 
 def test_another_model_is_refused(tiny):

@@ -9,7 +9,6 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.minicheck import MiniCheck, cut_chunks  # noqa: E402
@@ -155,18 +154,6 @@ def test_a_statement_that_would_not_be_read_at_all_is_refused(folder):
     answer = score_pairs(one, [("word " * 300, "It was not built.")]).answers[0]
     assert (answer.score, answer.status) == (None, Status.TOO_LONG)
     assert answer.cut > 0
-
-
-def test_the_splitter_and_the_chunk_size_are_in_the_identity(folder):
-    one = metric(folder, splitter="rules").identity()
-    assert one["splitter"] == metric(folder, splitter="rules").splitter.name
-    assert "splitter" not in one["options"]
-    assert one != metric(folder, splitter="rules", chunk_words=100).identity()
-
-
-def test_a_model_of_another_kind_is_refused(tiny):
-    with pytest.raises(UserError, match="not that of a T5 that answers 1 or 0"):
-        metric(tiny.folder("bart")).prepare([], [])
 
 
 def test_the_published_probabilities_of_the_real_model():

@@ -1,7 +1,6 @@
 """The MiniLM metrics against their definitions, computed one text at a time on plain transformers."""
 
 import json
-from dataclasses import replace
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -10,9 +9,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring.backends import minilm  # noqa: E402
-from metaeval.scoring.backends.minilm import ModelFiles, locate  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.minilm import MiniLMBERTScore, MiniLMCosine, MiniLMOptions  # noqa: E402
 
@@ -122,17 +119,3 @@ def test_each_text_is_encoded_once_however_many_pairs_it_is_in(pairs, watch):
 
 def test_the_weights_hash_is_the_identity():
     assert MiniLMCosine().identity()["revision"] == "sha256:53aa51172d142c89"
-
-
-def test_files_that_are_not_the_published_ones_are_refused():
-    with pytest.raises(UserError, match="not the published"):
-        locate(replace(minilm.FILES, sha256=dict.fromkeys(minilm.FILES.sha256, "0" * 64)))
-
-
-def test_without_package_and_network_the_sentence_says_what_to_do(monkeypatch):
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    nowhere = ModelFiles("nobody/no-model", "0" * 40, {"model.safetensors": "0" * 64}, "91 MB", "no-such-package", "x")
-    with pytest.raises(UserError, match=r"91 MB.*no-such-package.*hf download"):
-        locate(nowhere)

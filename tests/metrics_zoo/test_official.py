@@ -56,23 +56,23 @@ def conv(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options",
-    [[], ["granularity=paragraph-sentence", "op1=mean", "op2=min"], ["use_con=false"], ["use_ent=false", "op2=max"]],
-    ids=" ".join,
+    ("name", "options"),
+    [
+        ("summac-zs", []),
+        ("summac-zs", ["granularity=paragraph-sentence", "op1=mean", "op2=min"]),
+        ("summac-zs", ["use_con=false"]),
+        ("summac-zs", ["use_ent=false", "op2=max"]),
+        ("summac-conv", []),
+        ("summac-conv", ["agg=all", "granularity=2sents"]),
+        ("bertscore", []),
+        ("bertscore", ["rescale=true"]),
+    ],
 )
-def test_summac_zs_is_the_official_one(verify, vitc, punkt, options):
-    code, out = verify("summac-zs", "--set", vitc, *[word for option in options for word in ("--set", option)])
+def test_it_is_the_official_one(verify, vitc, deberta, conv, punkt, name, options):
+    given = {"summac-zs": [vitc], "summac-conv": [vitc, conv], "bertscore": [deberta]}[name]
+    code, out = verify(name, *[word for option in (*given, *options) for word in ("--set", option)])
     assert code == 0, out
-    assert "summac==0.0.4 on transformers==4.51.3" in out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["agg=all", "granularity=2sents"]], ids=" ".join)
-def test_summac_conv_is_the_official_one(verify, vitc, conv, punkt, options):
-    code, out = verify(
-        "summac-conv", "--set", vitc, "--set", conv, *[w for option in options for w in ("--set", option)]
-    )
-    assert code == 0, out
+    assert ("bert-score==0.3.13" if name == "bertscore" else "summac==0.0.4") + " on transformers==4.51.3" in out
 
 
 @pytest.mark.slow
@@ -101,14 +101,6 @@ def test_the_official_package_in_its_environment_gives_the_golden_scores(golden,
     answers = official_scores(command, [pair for pair, _ in rows], "summac")
     assert len(answers) == 11  # two of the thirteen statements have no words
     assert [answer.score for answer in answers] == pytest.approx([score for _, score in rows], abs=1e-5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["rescale=true"]], ids=" ".join)
-def test_bertscore_is_the_official_one(verify, deberta, options):
-    code, out = verify("bertscore", "--set", deberta, *[word for option in options for word in ("--set", option)])
-    assert code == 0, out
-    assert "bert-score==0.3.13 on transformers==4.51.3" in out
 
 
 def test_what_the_official_package_cannot_be_asked(vitc, punkt):

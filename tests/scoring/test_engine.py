@@ -1,8 +1,6 @@
 """The engine: unique pairs once, longest first, resumed without recomputing, plug-in faults caught."""
 
 import random
-from collections import Counter
-from contextlib import nullcontext
 from typing import ClassVar
 
 import pytest
@@ -10,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.core.errors import UserError
-from metaeval.scoring import engine
 from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
 from metaeval.scoring.engine import score_pairs
@@ -127,35 +124,6 @@ def test_an_interrupted_run_goes_on_with_the_blocks_that_are_left(tmp_path, stop
     assert broken.blocks + resumed.blocks == whole.blocks
     # The same texts are prepared, so what is computed from them is the same too.
     assert resumed.prepared == whole.prepared
-
-
-def test_a_run_says_how_many_blocks_another_one_has_locked_and_not_how_many_it_had(tmp_path, monkeypatch, caplog):
-    """The other run scores every second block while this one scores the rest, all but its last one in the meantime."""
-    whole, metric = Lengths(), Lengths()
-    score_pairs(whole, job(90))
-    others = whole.blocks[::2]
-    tries = Counter()
-
-    class Other:
-        def take(self, name):
-            tries[name] += 1
-            number = list(tries).index(name)
-            last = number // 2 == len(others) - 1
-            if tries[name] == 1 and number % 2 == 0 and not last:
-                with ScoreStore(tmp_path / "s.sqlite") as store:
-                    rows = [(pair_key(*pair), PairScore(0.5)) for pair in others[number // 2]]
-                    store.put(Lengths().identity(), rows)
-            return bool(number % 2) or tries[name] > (3 if last else 1)
-
-        def release(self, name):
-            pass
-
-    with ScoreStore(tmp_path / "s.sqlite") as store, caplog.at_level("INFO", "metaeval"):
-        monkeypatch.setattr(engine, "claims_beside", lambda path: nullcontext(Other()))
-        scored = score_pairs(metric, job(90), store)
-    assert len(others) > 3
-    assert caplog.messages == ["Another run with this store has locked 1 of the blocks: waiting for it."]
-    assert scored.computed == len({pair for block in [*whole.blocks[1::2], others[-1]] for pair in block})
 
 
 NEW = ("a new source", "statement")

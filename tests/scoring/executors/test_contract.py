@@ -20,6 +20,8 @@ from metaeval.scoring.executors.local import ProcessPool, places
 from metaeval.scoring.score_store import ScoreStore
 from tests.metrics_zoo.stand_ins import JOBS, chosen, job_options
 
+pytestmark = pytest.mark.slow
+
 MINI = Path(metaeval.__file__).parent / "corpus" / "loaders" / "mini.jsonl"
 MODELS = tuple(name for job in JOBS for name in job)
 METRICS = (*MODELS, *"overlap rouge bm25 support-mini minilm-cosine minilm-bertscore".split())
@@ -71,7 +73,6 @@ def test_every_bundled_metric_that_workers_score_is_here(config):
     assert {name.partition(":")[0] for name in METRICS} >= bundled
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_local_workers(workers, config, alone, tmp_path):
     with closing(ProcessPool(places(workers))) as pool:
@@ -79,7 +80,6 @@ def test_local_workers(workers, config, alone, tmp_path):
     assert len({key for key, *_ in alone}) == len(METRICS)
 
 
-@pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_actors_of_a_cluster(workers, config, alone, cluster, tmp_path):
