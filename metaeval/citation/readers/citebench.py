@@ -61,15 +61,11 @@ CITEBENCH = AnswerFormat(
     name="citebench",
     title="CiteBench (.citeeval): responses cut into statements",
     needs=("sample_idx", "prediction_sentences_and_citations"),
-    example='{"sample_idx": "s1", "query": "When?", "passages": [{"id": 1, "title": "T", "text": "1999"}], '
-    '"prediction": "In 1999 [1].", "prediction_sentences_and_citations": [{"id": 1, "sentence": "In 1999.", '
-    '"citations": [1], "concat": "In 1999. [1]"}]}',
     read_file=lambda rows, _: (with_offsets(*pair)[0] for pair in read_bench(rows)),
 )
 SYSTEM = AnswerFormat(
     name="citebench-system",
     title="CiteBench: the outputs of a system",
     needs=("query", "pred", "passages"),
-    example='{"id": "s1", "query": "When?", "passages": [{"text": "1999"}], "pred": "In 1999 [1]."}',
     read_file=lambda rows, _: read_system(rows),
 )

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, takewhile
+from pathlib import Path
 from unicodedata import normalize
 
 from metaeval.citation.marks_and_sentences import brackets, find_marks
@@ -37,26 +38,12 @@ class SourceList:
 
 KIND = "list"  # what is said to be left out, with the number of its sources
 
-_HEADINGS = """references reference bibliography citations citation footnotes footnote endnotes sources_cited
-    works_cited literature_cited websites reading_list referenzen literaturverzeichnis quellenverzeichnis quellenangaben
-    einzelnachweise fussnoten bibliographie bibliografie literaturangaben referencias bibliografia referencies
-    riferimenti referenties bronvermelding voetnoten referenser kallforteckning referencer litteraturliste lahteet
-    viitteet przypisy literatura kaynakca referanslar daftar_pustaka referensi tai_lieu_tham_khao библиография
-    список_литературы использованные_источники сноски βιβλιογραφια المراجع المصادر והמקורות ביבליוגרפיה संदर्भ सन्दर्भ
-    参考文献 参考资料 參考資料 參考文獻 参考来源 參考來源 引用来源 引用來源 资料来源 資料來源 信息来源 数据来源 引用文献
-    参考链接 參考連結 参考网址 引用 脚注 出典 参照 参考 参考サイト 引用元 참고문헌 참고자료 출처 각주 อ้างอิง"""
-_OFTEN = """sources source links link notes literature reading resources quellen quelle literatur belege nachweise
-    anmerkungen verweise fuentes fuente enlaces notas fontes fonte fonti note liens ressources bronnen bron literatuur
-    kallor kilder zrodla zdroje kaynaklar sumber nguon источники источник литература ссылки джерела πηγες מקורות स्रोत
-    来源 來源 链接 延伸阅读 延伸閱讀 相关链接 参考リンク 관련링크 further_information learn_more weblinks"""
-# By how sure a heading of a list of sources is (_: between words); 1: other lists have it too.
-_NAMES = {strength: frozenset(map(plain_heading, names.split())) for strength, names in ((2, _HEADINGS), (1, _OFTEN))}
-_FILLERS = frozenset(
-    """and of the list cited used consulted key selected further additional web online external main primary for this
-    these my all works work i in here are is see also full with recommended answer report und der die verwendete
-    weiterfuhrende et des utilisees y de consultadas e consultate citees citadas citate list section data information
-    reference source urls url verzeichnis liste lista""".split()
+# How sure a heading of a list of sources is (_: between words); 1: other lists have it too. The last are fillers.
+_SURE, _OFTEN, _FILLERS = (
+    frozenset(map(plain_heading, names.split()))
+    for names in Path(__file__).with_name("source_headings.txt").read_text(encoding="utf-8").split("\n\n")
 )
+_NAMES = {2: _SURE, 1: _OFTEN}
 
 _ADDRESS = re.compile(
     r"""(?:https?://|www\.|doi:\s?(?=10\.))[^\s<>"`\[\]{}|\\，。；、！？（）【】「」《》”“]{2,2000}+""", re.IGNORECASE

@@ -123,16 +123,11 @@ TREC_SUPPORT = AnswerFormat(
     name="trec-support",
     title="NIST's support judgements of TREC RAG: sentences with people's levels of each citation",
     needs=("run_id", "sentences"),
-    example='{"topic_id": "7", "run_id": "r", "sentences": [{"sentenceID": 0, "text": "It opened in 1999.", '
-    '"citations": [{"citationID": 0, "reference": "doc-a", "support": "2"}]}]}',
     read_file=lambda rows, _: read_trec_judgements(rows),
 )
 FACT = AnswerFormat(
     name="fact",
     title="DeepResearch Bench's validated tasks: facts of pages with the judge's verdicts",
     needs=("citations_deduped",),
-    example='{"id": 1, "citations": [{"fact": "It opened in 1999.", "url": "https://a.example"}], '
-    '"citations_deduped": {"https://a.example": {"facts": ["It opened in 1999."], "url_content": "..", '
-    '"validate_res": [{"idx": 0, "result": "supported"}], "validate_error": null}}}',
     read_file=lambda rows, _: read_fact(rows),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Any
 from metaeval.citation.data_model import Answer, LeftOut
 from metaeval.citation.readers.cited_text import WITHOUT_TEXT, CitedText
 from metaeval.core.errors import UserError
-from metaeval.core.parsing import MalformedError, parse_json
+from metaeval.core.parsing import MalformedError, parse_json, read_object
 from metaeval.corpus.data_rows import DataRow
 
 
@@ -21,17 +22,21 @@ class AnswerFormat:
 
     name: as the option --format takes it. title: the systems that write the format. needs: paths of the fields, all of
     them needed, by which a record is recognised, such as `choices[].message.content`; `|` separates alternatives.
-    example: a whole record as JSON. read: yields the answers of a record. read_file: instead of `read`, yields those of
+    read: yields the answers of a record. read_file: instead of `read`, yields those of
     all rows of the file at a path. note: how marks in the texts are counted, where the format does not say so.
     """
 
     name: str
     title: str
     needs: tuple[str, ...]
-    example: str
     read: Callable[[DataRow], Iterator[CitedText]] = lambda row: iter(())
     read_file: Callable[[list[DataRow], Path], Iterator[Answer]] | None = None
     note: str = ""
+
+    @property
+    def example(self) -> str:
+        """A whole record as JSON."""
+        return json.dumps(read_object(Path(__file__).with_name("examples.json"))[self.name], ensure_ascii=False)
 
 
 def missing_paths(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:

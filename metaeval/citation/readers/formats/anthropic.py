@@ -107,9 +107,6 @@ ANTHROPIC = AnswerFormat(
     name="anthropic",
     title="Anthropic messages: text blocks with citations",
     needs=("content[]", "content[].text"),
-    example='{"content": [{"type": "text", "text": "It opened in 1999.", "citations": [{"type": "char_location", '
-    '"cited_text": "opened in 1999", "document_index": 0, "start_char_index": 11, "end_char_index": 25}]}], '
-    '"documents": [{"title": "Bridge", "text": "The bridge opened in 1999."}]}',
     read=_read_reply,
 )
 
@@ -117,8 +114,5 @@ INSPECT = AnswerFormat(
     name="inspect",
     title="inspect_ai samples: output choices whose text has citations",
     needs=("output.choices[]", "output.choices[].message.content"),
-    example='{"id": 1, "input": "When?", "output": {"choices": [{"message": {"content": [{"type": "text", '
-    '"text": "It opened in 1999.", "citations": [{"type": "url", "url": "https://a.example", "cited_text": '
-    '"opened in 1999"}]}]}}]}}',
     read=_read_log,
 )

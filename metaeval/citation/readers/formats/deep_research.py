@@ -73,7 +73,5 @@ RESEARCH = AnswerFormat(
     name="research",
     title="Deep-research reports in Markdown: an article with marks and a list of addresses",
     needs=("article", "prompt"),
-    example='{"id": 1, "prompt": "When?", "article": "# Report\\n\\nIt opened in 1999. [1]\\n\\nReferences\\n\\n[1] '
-    'https://a.example/x - Title"}',
     read=_read,
 )

@@ -76,9 +76,5 @@ GEMINI = AnswerFormat(
     name="gemini",
     title="Gemini and Vertex: candidates with grounding supports",
     needs=("candidates[]", "candidates[].content.parts[].text"),
-    example='{"candidates": [{"content": {"parts": [{"text": "It opened in 1999."}]}, "groundingMetadata": '
-    '{"groundingChunks": [{"retrievedContext": {"title": "Bridge", "text": "The bridge opened in 1999."}}], '
-    '"groundingSupports": [{"segment": {"endIndex": 18, "text": "It opened in 1999."}, '
-    '"groundingChunkIndices": [0]}]}}]}',
     read=_read,
 )

@@ -167,9 +167,6 @@ RESPONSES = AnswerFormat(
     name="openai",
     title="OpenAI Responses, Perplexity's agent API: output messages with annotations",
     needs=("output[]", "output[].content[].text"),
-    example='{"output": [{"type": "message", "content": [{"type": "output_text", "text": "It opened in 1999. '
-    '([a.example](https://a.example))", "annotations": [{"type": "url_citation", "start_index": 19, "end_index": 51, '
-    '"url": "https://a.example", "title": "T"}]}]}]}',
     read=_read_responses,
 )
 
@@ -177,8 +174,6 @@ CHAT = AnswerFormat(
     name="openai-chat",
     title="OpenAI Chat, Perplexity Sonar, OpenRouter and other gateways: choices with annotations or search results",
     needs=("choices[]", "choices[].message.content"),
-    example='{"choices": [{"message": {"content": "It opened in 1999.[1]"}}], "citations": ["https://a.example"], '
-    '"search_results": [{"title": "T", "url": "https://a.example", "snippet": "It opened in 1999."}]}',
     read=_read_choices,
 )
 
@@ -186,8 +181,6 @@ XAI = AnswerFormat(
     name="xai",
     title="xAI: outputs with inline citations",
     needs=("outputs[]", "outputs[].message.content"),
-    example='{"outputs": [{"message": {"content": "It opened in 1999.[[1]](https://a.example)", "citations": '
-    '[{"id": "1", "start_index": 18, "end_index": 42, "web_citation": {"url": "https://a.example"}}]}}]}',
     read=_read_choices,
 )
 
@@ -195,9 +188,6 @@ ASSISTANTS = AnswerFormat(
     name="openai-assistants",
     title="OpenAI Assistants: messages of a thread with annotations, one by one or as a list",
     needs=("content[].text.value|data[].content[].text.value|messages[].content[].text.value",),
-    example='{"object": "thread.message", "role": "assistant", "content": [{"type": "text", "text": {"value": '
-    '"It opened in 1999【4:0†a.pdf】.", "annotations": [{"type": "file_citation", "text": "【4:0†a.pdf】", '
-    '"start_index": 17, "end_index": 28, "file_citation": {"file_id": "file-a"}}]}}]}',
     read=_read_messages,
 )
 
@@ -208,7 +198,5 @@ LANGCHAIN = AnswerFormat(
         "content[].annotations|content_blocks[].annotations|kwargs.content[].annotations|outputs[].annotations"
         "|annotations[]",
     ),
-    example='{"type": "ai", "content": [{"type": "text", "text": "It opened in 1999.", "annotations": [{"type": '
-    '"citation", "url": "https://a.example", "start_index": 0, "end_index": 18, "cited_text": "opened in 1999"}]}]}',
     read=_read_blocks,
 )

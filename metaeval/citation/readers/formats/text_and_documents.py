@@ -49,7 +49,6 @@ class TextAndDocuments:
     title: str
     text: str
     documents: str
-    example: str
     each: str = ""
     question: tuple[str, ...] = ()
     first: int = 1
@@ -62,7 +61,7 @@ class TextAndDocuments:
             for paths in (self.text, self.documents)
         )
         note = "" if self.marks else "marks [n] in the texts count the documents, from 1"
-        return AnswerFormat(self.name, self.title, needs, self.example, self._read, note=note)
+        return AnswerFormat(self.name, self.title, needs, self._read, note=note)
 
     def _read(self, row: DataRow) -> Iterator[CitedText]:
         number = 0
@@ -118,7 +117,6 @@ AZURE = TextAndDocuments(
     text="content",
     documents="context.citations[]|context.messages[].content.citations[]",
     marks=r"[\[【]((?:doc\d{1,9}+[\s,;]{0,3}+){1,50}+)[\]】]",
-    example='{"choices": [{"message": {"content": "1999 [doc1].", "context": {"citations": [{"content": "1999."}]}}}]}',
 )
 
 LAYOUTS = (
@@ -127,14 +125,12 @@ LAYOUTS = (
         title="RAGAS: a response with marks, and its retrieved contexts",
         text="response|answer",
         documents="retrieved_contexts[]|contexts[]|retrieved_context_ids[]",
-        example='{"user_input": "When?", "response": "In 1999 [1].", "retrieved_contexts": ["It opened in 1999."]}',
     ),
     TextAndDocuments(
         name="deepeval",
         title="DeepEval: test cases with an output with marks, and the retrieval context",
         text="actualOutput|actual_output",
         documents="retrievalContext[]|retrieval_context[]",
-        example='{"input": "When?", "actualOutput": "In 1999 [1].", "retrievalContext": ["It opened in 1999."]}',
     ),
     TextAndDocuments(
         name="rag",
@@ -143,7 +139,6 @@ LAYOUTS = (
         text="answer.content|answer.kwargs.content|answer|response|result|text",
         documents="context[]|source_documents[]|sourceDocuments[]|source_nodes[]|sourceNodes[]|retrieved_context[]"
         "|metadata.retriever_resources[]|retriever_resources[]|sources[]",
-        example='{"input": "When?", "answer": "In 1999 [1].", "context": [{"page_content": "It opened in 1999."}]}',
     ),
     TextAndDocuments(
         name="haystack",
@@ -151,7 +146,6 @@ LAYOUTS = (
         each="*.answers[].init_parameters|*.answers[]|answers[]|",
         text="data|*.replies[]",
         documents="documents[]|*.documents[]",
-        example='{"builder": {"answers": [{"data": "In 1999 [1].", "documents": [{"content": "1999."}]}]}}',
     ),
     TextAndDocuments(
         name="ragflow",
@@ -162,7 +156,6 @@ LAYOUTS = (
         question=("question", "query"),
         first=0,
         marks=r"[\[【(]\s?+ID:((?:[\s,;]{0,3}+(?:ID:\s?+)?+\d{1,9}+(?!\d)){1,50}+)\s?+[\]】)]|##(\d{1,9})\$\$",
-        example='{"data": {"answer": "In 1999 [ID:0].", "reference": {"chunks": [{"content": "It opened in 1999."}]}}}',
     ),
     TextAndDocuments(
         name="scholarqa-reply",
@@ -171,6 +164,5 @@ LAYOUTS = (
         documents="sections[].citations[]",
         marks=r"\[(\d{1,18}) \|[^\[\]\n]{1,300}\]",
         first=0,
-        example='{"sections": [{"text": "1999 [27 | A].", "citations": [{"id": "[27 | A]", "snippets": ["1999"]}]}]}',
     ),
 )

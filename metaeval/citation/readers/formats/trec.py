@@ -58,7 +58,5 @@ TREC = AnswerFormat(
     name="trec",
     title="TREC RAG 2024 to 2026, RAGTIME, NeuCLIR, DRAGUN, AutoJudge and RAGDoll: sentences with citations",
     needs=("run_id|metadata.run_id", "answer[].text|responses[].text"),
-    example='{"metadata": {"run_id": "r", "topic_id": "7"}, "responses": [{"text": "It opened in 1999.", "citations": '
-    '["doc-a"]}], "documents": {"doc-a": {"id": "doc-a", "text": "It opened in 1999."}}}',
     read=_read_run,
 )

@@ -45,7 +45,5 @@ VECTARA = AnswerFormat(
     name="vectara",
     title="Vectara's open-rag-eval: a CSV with query_id, passage_id, passage (one a row) and generated_answer",
     needs=("generated_answer", "passages[]"),
-    example='{"id": "query_1/1", "query": "When?", "generated_answer": "It opened in 1999 [1].", "passages": ['
-    '{"id": "1", "text": "The bridge opened in 1999."}]}',
     read=_read_vectara,
 )
