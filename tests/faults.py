@@ -72,7 +72,7 @@ def readers() -> list[Reader]:
 
     def replies(path: Path) -> list[Any]:
         requests = [row["request"] for row in next(one for one in every if one.file == path.name).content]
-        found = Replay(path)([ChatRequest(request, 0) for request in requests])
+        found = Replay(path).ask([ChatRequest(request, 0) for request in requests])
         return [replace(one, raw="") if isinstance(one, Reply) else one for one in found]
 
     rated = {"a1": Answer("a1", "It is long [1]. It is red.", ())}

@@ -28,7 +28,7 @@ from metaeval.corpus.data_rows import DataRow, read_rows
 from metaeval.llm.batch_files import BatchSession, open_session, write_batch
 from metaeval.llm.budget import Estimate, estimate
 from metaeval.llm.endpoint import ENDPOINT_OPTIONS, PASSING, Cause, EndpointError, ModelOptions
-from metaeval.llm.messages import Answer, ChatRequest, Failure, Reply, is_malformed, read_reply
+from metaeval.llm.messages import Answer, Ask, ChatRequest, Failure, Reply, is_malformed, read_reply
 from metaeval.llm.reply_store import ReplyStore, replies_path
 
 if TYPE_CHECKING:
@@ -37,6 +37,29 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _HINT = "name a file that --record wrote"
+
+
+def recording(ask: Ask, path: Path) -> Ask:
+    """Return a function that asks as `ask` does, and records each distinct request and its latest outcome in a file.
+
+    Each call rewrites the file with all requests so far, in the order in which they were first asked; the first call
+    replaces an existing file.
+    """
+    lines: dict[bytes, str] = {}
+
+    def asked(requests: Sequence[ChatRequest]) -> Sequence[Answer]:
+        answers = ask(requests)
+        for request, answer in zip(requests, answers, strict=True):
+            kept: dict[str, Any] = {"request": request.body, "sample": request.sample}
+            if isinstance(answer, Failure):
+                kept["failure"] = {"cause": str(answer.cause), "detail": answer.detail}
+            else:
+                kept["reply"] = parse_json(answer.raw, lone_surrogates=True)
+            lines[request.key("")] = canonical_json(kept | ({"attempt": request.attempt} if request.attempt else {}))
+        write_text(path, "".join(f"{line}\n" for line in lines.values()))
+        return answers
+
+    return asked
 
 
 class Replay:
@@ -65,11 +88,8 @@ class Replay:
         """Return the recorded reply or failure of each request, in order."""
         missing = sum(request.key("") not in self._kept for request in requests)
         if missing:
-            raise UserError(
-                f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: its replies were recorded "
-                "with another model, prompt, option or input. Give the same ones as then, or leave --replay out to "
-                "ask the model again."
-            )
+            held = f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: give the model, prompt,"
+            raise UserError(f"{held} options and input of then, or leave --replay out to ask the model again.")
         return [self._kept[request.key("")] for request in requests]
 
 
@@ -183,12 +203,12 @@ class Chat:
     """
 
     def __init__(self, source: Replay | _Asker, options: ChatOptions, record: Path | None = None) -> None:
-        self._source, self._ask_again, self._record = source, options.ask_again, record
+        self._source, self._ask_again = source, options.ask_again
+        self._ask = recording(source.ask, record) if record else source.ask
         self.heard: list[Answer] = []
         self.superseded: list[Answer] = []
         self._read = 0
         self._form: ReplyForm | None = None
-        self._recorded: dict[bytes, str] = {}
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         """Return the reply or failure of each request, in order.
@@ -209,25 +229,6 @@ class Chat:
                 answers[place] = answer if taken else answers[place]
                 self._read += taken
         self.heard.extend(answers)
-        return answers
-
-    def _ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
-        """Return the source's answers, and rewrite the file of records with each distinct request and latest outcome.
-
-        Requests are in the order in which they were first asked; the first call replaces an existing file.
-        """
-        answers = self._source.ask(requests)
-        for request, answer in zip(requests, answers, strict=True) if self._record else ():
-            kept: dict[str, Any] = {"request": request.body, "sample": request.sample}
-            if isinstance(answer, Failure):
-                kept["failure"] = {"cause": str(answer.cause), "detail": answer.detail}
-            else:
-                kept["reply"] = parse_json(answer.raw, lone_surrogates=True)
-            if request.attempt:
-                kept["attempt"] = request.attempt
-            self._recorded[request.key("")] = canonical_json(kept)
-        if self._record:
-            write_text(self._record, "".join(f"{line}\n" for line in self._recorded.values()))
         return answers
 
     def note(self) -> str:
@@ -289,11 +290,8 @@ def estimate_for(requests: Iterable[ChatRequest], options: ChatOptions) -> Estim
         listed = list(requests)
         first = next((request for request in listed if request.loose), None)
         form = None if first is None else _known_form(first, options.server_name, store)
-        return estimate(_in_form(listed, form), options.server_name, store, options.prices)
-
-
-def _in_form(requests: Sequence[ChatRequest], form: ReplyForm | None) -> list[ChatRequest]:
-    return [request.plain if request.loose and form == "json" else request for request in requests]
+        listed = [each.plain if each.loose and form == "json" else each for each in listed]
+        return estimate(listed, options.server_name, store, options.prices)
 
 
 def _known_form(request: ChatRequest, server: str, store: ReplyStore) -> ReplyForm | None:
@@ -371,7 +369,7 @@ class _Asker:
         first = next((request for request in requests if request.loose), None)
         if first is not None and self._form is None:
             self._form = _known_form(first, self._options.server_name, self._store) or self._tried(first)
-        return _in_form(requests, self._form)
+        return [each.plain if each.loose and self._form == "json" else each for each in requests]
 
     def _tried(self, request: ChatRequest) -> ReplyForm:
         """Return the form of replies that the endpoint supports: json if it refuses this request with its schema.
@@ -409,10 +407,8 @@ class _Asker:
         if self.session is None:
             missing = [name for name in ("openai", "aiohttp") if importlib.util.find_spec(name) is None]
             if missing and self._options.batch is None:
-                raise UserError(
-                    f"Requests to a chat model need the packages {', '.join(missing)}, which are not installed "
-                    f"here: type {install_extra('llm')}."
-                )
+                held = f"Requests to a chat model need the packages {', '.join(missing)}"
+                raise UserError(f"{held}, which are not installed here: type {install_extra('llm')}.")
             self.session = open_session(self._options, self._store)
         return self.session
 

@@ -37,28 +37,23 @@ def bench_statistics(human: HumanSet) -> list[BenchRecord]:
     whole set.
     """
     systems = sorted({rated.answer.system for rated in human.answers})
-    return [_system(human, system) for system in (systems if len(systems) == 1 else [*systems, "all"])]
-
-
-def _system(human: HumanSet, system: str) -> BenchRecord:
-    chosen = [rated for rated in human.answers if system in ("all", rated.answer.system)]
-    statements = [each for rated in chosen for each in human.splits[rated.answer.id].statements]
-    ratings = [rating for rated in chosen for rating in rated.ratings if rating is not None]
-    counts: BenchRecord = {
-        "system": system,
-        "queries": len({group_of(rated.answer) for rated in chosen}),
-        "responses": len(chosen),
-        "statements": len(statements),
-        "cited": sum(bool(each.citations) for each in statements),
-        "citations": sum(len(each.citations) for each in statements),
-    }
-    if not human.annotators:
-        return counts
-    single = [rating for rated in chosen for each in rated.statements for rating in each.ratings]
-    return {
-        **counts,
-        "rated": len(ratings),
-        "rating": sum(ratings) / len(ratings) if ratings else None,
-        "ratings": sum(rating is not None for rating in single),
-        "annotators": human.annotators,
-    }
+    records: list[BenchRecord] = []
+    for system in systems if len(systems) == 1 else [*systems, "all"]:
+        chosen = [rated for rated in human.answers if system in ("all", rated.answer.system)]
+        statements = [each for rated in chosen for each in human.splits[rated.answer.id].statements]
+        record: BenchRecord = {
+            "system": system,
+            "queries": len({group_of(rated.answer) for rated in chosen}),
+            "responses": len(chosen),
+            "statements": len(statements),
+            "cited": sum(bool(each.citations) for each in statements),
+            "citations": sum(len(each.citations) for each in statements),
+        }
+        records.append(record)
+        if human.annotators:
+            ratings = [rating for rated in chosen for rating in rated.ratings if rating is not None]
+            single = [rating for rated in chosen for each in rated.statements for rating in each.ratings]
+            record["rated"], record["rating"] = len(ratings), sum(ratings) / len(ratings) if ratings else None
+            record["ratings"] = sum(rating is not None for rating in single)
+            record["annotators"] = human.annotators
+    return records

@@ -90,8 +90,8 @@ class HumanAnswer:
 
     def response(self, gaps: Gaps = "left out") -> float | None:
         """Return the mean over the rated statements; without any, None or 1 (0 if `emptied`), as `gaps` says."""
-        mean = _mean([rating for rating in self.ratings if rating is not None])
-        return float(not self.emptied) if mean is None and gaps == "full marks" else mean
+        known = [rating for rating in self.ratings if rating is not None]
+        return sum(known) / len(known) if known else float(not self.emptied) if gaps == "full marks" else None
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def rating_of(ratings: Sequence[float | None]) -> float | None:
     Of three annotators two have to rate, as CiteEval publishes; a single annotator decides alone.
     """
     known = [rating for rating in ratings if rating is not None]
-    return _mean(known) if 2 * len(known) > len(ratings) else None
+    return sum(known) / len(known) if 2 * len(known) > len(ratings) else None
 
 
 class UnitValues(NamedTuple):
@@ -244,12 +244,11 @@ class Level:
 
     def lines(self) -> str:
         """Return ratings and scores as the text of a JSONL file, in the format of `metaeval.corpus.loaders.ratings`."""
-        scores = {name: rows["value"].tolist() for name, rows in self.values.items()}
         lines = []
         for number, row in enumerate(self.ratings.rows):
             fields: dict[str, object] = {"id": row.id, "group": row.group, "gold": row.gold}
             fields |= {name: value for name, value in (("system", row.system), ("text", row.text)) if value}
-            fields["scores"] = {name: known(column[number]) for name, column in scores.items()}
+            fields["scores"] = {name: known(rows["value"][number]) for name, rows in self.values.items()}
             lines.append(json.dumps(fields, allow_nan=False) + "\n")
         return "".join(lines)
 
@@ -332,7 +331,3 @@ def known(value: float) -> float | None:
 def _scored(frame: DataFrame) -> Series[bool]:
     """Return which units the measure scores: those with a value, or whose verdict is missing."""
     return frame["value"].notna() | frame["reason"].notna()
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None

@@ -52,7 +52,5 @@ def read_levels(row: DataRow, scale: str) -> StatementLevels:
         weights = tuple(fact_level(value) if scale == "fact" else trec_level(value) for value in values)
         return StatementLevels(weights, cited, "" if scale == "fact" else row.optional_text("text"))
     except (ValueError, OverflowError) as error:
-        raise UserError(
-            f"{row.where}: the statement {shown(row.fields.get('text', ''))} cannot be read: {error}; levels are 2 "
-            "(full), 1 (partial), 0 (none) and -1 (not judged)."
-        ) from error
+        held = f"{row.where}: the statement {shown(row.fields.get('text', ''))} cannot be read: {error}"
+        raise UserError(f"{held}; levels are 2 (full), 1 (partial), 0 (none) and -1 (not judged).") from error
