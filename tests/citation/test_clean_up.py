@@ -1,6 +1,8 @@
 """What answers hold beside the answer is left out: the claims and values are those of the clean answers."""
 
+import json
 import logging
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -71,21 +73,10 @@ def test_answers_as_models_write_them_have_the_claims_and_values_of_the_clean_on
     assert values[0] == values[1]
 
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("I think [1].\n</think>\nIt opened [1].", "It opened [1]."),
-        ("It opened `a[1]` [2].", "It opened `a(1)` [2]."),
-        ("It opened `[1]`.", "It opened [1]."),
-        ("| Part | Height |\n|---|---|\n| Wall | 221 [1] |", "Wall | 221 [1]"),
-        ("It opened [on a day](https://a.example/x_(y)) ([Smith, 2020](https://a.example)).", "It opened on a day."),
-        ("It opened [[1](https://a.example), [2](https://b.example)].", "It opened [1][2]."),
-        ("It opened (2).\n\nReferences\n1. A https://a.example\n2. B https://b.example", "It opened [2]."),
-        ("3. Mai 1936 [1].", "3. Mai 1936 [1]."),
-        ("# Dams", "# Dams"),
-        ("## It opened in 1936 [1]", "It opened in 1936 [1]"),
-    ],
-)
+CASES = json.loads(Path(__file__).with_name("report_cases.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("text", "left"), CASES["left"])
 def test_what_is_left_of_a_text(text, left):
     assert cleaned(read(text)).text == left
 

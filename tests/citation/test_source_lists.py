@@ -1,7 +1,9 @@
 """Lists of sources are found by what they hold, and citations of reports in Markdown are read in every spelling."""
 
+import json
 import re
 from collections import Counter
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,7 +17,7 @@ from metaeval.citation.readers.source_lists import source_lists
 BODY = "The dam opened in 1936 [1]. It is 221 metres tall [2].\n"
 A, B = "https://a.example/x", "https://b.example/y"
 BOTH = [("1", A), ("2", B)]
-UNNUMBERED = [("", A), ("", B)]
+CASES = json.loads(Path(__file__).with_name("report_cases.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -31,39 +33,16 @@ def test_numbered_entries_under_a_heading(heading, label, entry):
     assert all(source.title in ("T", "") for source in found.sources)
 
 
-@pytest.mark.parametrize(
-    ("listed", "sources"),
-    [
-        ('<div align="center">⁂</div>\n\n[^1_1]: ' + A + "\n\n[^1_2]: " + B, [("1_1", A), ("1_2", B)]),
-        (f"[1] {A} - T\n[2] {B} - U", BOTH),
-        (f"1. {A}\n2. {B}", BOTH),
-        ("[1] Handbook of dams\n[2] Atlas", [("1", ""), ("2", "")]),
-        ("**Sources:** [1], [2]", [("1", ""), ("2", "")]),
-        (f"Sources: {A}, {B}", UNNUMBERED),
-        (f"Fuentes:\n- {A}\n- [T]({B})", UNNUMBERED),
-        (f"Sources\n\nTitle A\n{A}\n\nTitle B\n\n{B}", UNNUMBERED),
-        ("Bibliography\n\nSmith, J. (2020). A. Journal.\n\nJones, K. (2021). B.", [("", ""), ("", "")]),
-    ],
-)
+@pytest.mark.parametrize(("listed", "sources"), CASES["other lists"])
 @pytest.mark.parametrize("remark", ["", "\n\nLet me know if you want more."])
 def test_other_lists_and_a_closing_remark(listed, sources, remark):
     (found,) = source_lists(f"{BODY}\n{listed}{remark}")
-    assert [(source.label, source.url) for source in found.sources] == sources
+    assert [[source.label, source.url] for source in found.sources] == sources
     assert found.start == len(BODY)
     assert (BODY + "\n" + listed + remark)[found.end :].strip() == remark.strip()
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Facts:\n1. The dam opened in 1936 [1].\n2. It is tall [2].",
-        f"{BODY}\n## Sources of energy\n- Coal, see {A}\n- Wind",
-        f"References\n[1] {A}",
-        f"{BODY}\n```\nReferences\n[1] {A}\n```",
-        "Energy comes from several places.\n\nSources:\n- Coal\n- Wind",
-        f"{BODY}\n- Coal ([A]({A})) is dirty.\n- Wind ([B]({B})).",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["no lists"])
 def test_what_is_no_list_of_sources(text):
     assert source_lists(text) == []
 
@@ -96,25 +75,7 @@ def read(article):
     return with_marks(draft, Counter()).strip(), [source.url for source in draft.sources]
 
 
-@pytest.mark.parametrize(
-    "article",
-    [
-        f"It opened [1](<{A}>), closed [2]({B}).",
-        f"It opened [[1]]({A}), closed [\\[2\\]]({B}).",
-        f"It opened<sup>[1]({A})</sup>, closed<sup>[2]({B})</sup>.",
-        f'It opened ([S, 2020]({A})), closed (see [T]({B} "Title")).',
-        f"It opened ({A}), closed <{B}>.",
-        f"It opened {A}, closed {B}.",
-        f"It opened [{A}]({A}), closed [b.example]({B}).",
-        f"It opened <sup>1</sup>, closed <sup>2</sup>.{LIST}",
-        f"It opened (1), closed (2).{LIST}",
-        f"It opened [1], closed 【2†L1-L3】.{LIST}",
-        f"It opened \\[1\\], closed [^2].{LIST}",
-        f"It opened[^1_1], closed[^1_2].\n\n[^1_1]: {A}\n[^1_2]: {B}",
-        f"It opened[^a], closed[^b].\n\n[^a]: {A}\n[^b]: {B}",
-        f"It opened [1], closed [2].\n\nSources:\n- {A}\n- {B}",
-    ],
-)
+@pytest.mark.parametrize("article", CASES["spellings"])
 def test_every_spelling_gives_the_marks_of_the_plain_one(article):
     assert read(article) == ("It opened [1], closed [2].", [A, B])
 
@@ -124,16 +85,7 @@ def test_links_in_a_bracket_are_marks_of_their_own(marks):
     assert read(f"It opened {marks.format(A, B)}.") == ("It opened [1][2].", [A, B])
 
 
-@pytest.mark.parametrize(
-    ("body", "text"),
-    [
-        ("It opened in 1936.1 It is tall.2", "It opened in 1936 [1]. It is tall [2]."),
-        ("It opened.1, 2 It is 1936.1 metres tall.", "It opened [1][2]. It is 1936.1 metres tall."),
-        ("It is about 1936.1 metres tall.", "It is about 1936.1 metres tall."),
-        ("It opened.1 It cost 3.5", "It opened [1]. It cost 3.5"),
-        ("It opened [1]. It grew to 1936.2 The", "It opened [1]. It grew to 1936.2 The"),
-    ],
-)
+@pytest.mark.parametrize(("body", "text"), CASES["behind the stop"])
 def test_numbers_behind_the_full_stop(body, text):
     assert read(f"{body}{LIST}") == (text, [A, B])
 
