@@ -45,6 +45,8 @@ def test_alce_is_an_object_with_data_or_a_bare_list(tmp_path):
         assert answers[0].passages == (Passage("x", "T"),)
         assert (answers[0].text, answers[0].question) == ("A Dane [1].", "Who?")
         assert answers[0].reference == {"answer": "A Dane."}
+    item = ALCE | {"docs": [{"title": "T", "text": "x", "sent": "y"}]}  # the extract before the text
+    assert read_answers(written(tmp_path, "a.json", [item]))[0].passages == (Passage("y", "T"),)
 
 
 @pytest.mark.parametrize(("question", "group"), [("Who sails?", "Who sails?"), ("", "s"), (" ", "s")])
@@ -81,18 +83,13 @@ def test_answers_to_one_question_are_one_group_in_every_format(tmp_path, form):
     assert group_codes(answers)[0].tolist() == [n % 4 for n in range(24)]
 
 
-def test_a_group_that_a_file_names_stays(tmp_path):
+def test_a_group_is_the_files_or_the_questions_or_the_ids(tmp_path):
     rows = [OWN | {"id": name, "question": "Who?", "group": group} for name, group in (("a", "g"), ("b", "h"))]
     assert [group_of(one) for one in read_answers(written(tmp_path, "a.jsonl", *rows))] == ["g", "h"]
-
-
-def test_without_questions_the_ids_pair_the_files_of_two_systems(tmp_path):
+    # Without questions the ids pair the files of two systems.
     rows = [{"id": name, "text": "So.", "passages": []} for name in ("1", "2")]
     answers = gather([written(tmp_path, f"{name}.jsonl", *rows) for name in "xy"])
     assert [(one.id, group_of(one)) for one in answers] == [("x/1", "1"), ("x/2", "2"), ("y/1", "1"), ("y/2", "2")]
-
-
-def test_an_answer_without_a_group_is_its_questions_and_without_a_question_one_by_itself():
     codes, n_groups = group_codes([Answer("a", "", ()), Answer("b", "", (), group="a"), Answer("c", "", ())])
     assert (codes.tolist(), n_groups) == ([0, 0, 1], 2)
     asked = [Answer("a", "", (), "Who?"), Answer("b", "", (), "Who? "), Answer("c", "", (), "Who?", group="g")]
@@ -104,11 +101,6 @@ def test_lengths_must_agree_and_ids_differ():
         estimate(means([0.0, 1.0]), np.array([0]), 1)
     with pytest.raises(ValueError, match="1 ids for 2"):
         citation_shares([Answer("a", "", ())] * 2, [])
-
-
-def test_alce_reads_an_extract_before_the_text(tmp_path):
-    item = ALCE | {"docs": [{"title": "T", "text": "x", "sent": "y"}]}
-    assert read_answers(written(tmp_path, "a.json", [item]))[0].passages == (Passage("y", "T"),)
 
 
 def test_our_own_lines_are_read_with_their_defaults(tmp_path):
@@ -135,6 +127,14 @@ def test_crag25_takes_its_passages_from_the_file_beside(tmp_path, packed):
     (answer,) = read_answers(path)
     assert answer.passages == (Passage("x"), Passage("y"))
     assert (answer.id, answer.group, answer.system, answer.first) == ("r1", "t1", "essay", 0)
+    for topic, says in (
+        (TOPIC | {"topic": "t2"}, "line 1: field 'topic' is \"t1\"; allowed: a topic of"),
+        (TOPIC | {"references_texts": ["x"]}, "field 'references_texts' .*: one text for each of 2 ids"),
+    ):
+        (tmp_path / "study1_retrieval.jsonl.gz").unlink(missing_ok=True)
+        written(tmp_path, "study1_retrieval.jsonl", topic)
+        with pytest.raises(UserError, match=says):
+            read_answers(path)
 
 
 def test_json_lines_may_have_the_headings_of_a_table(tmp_path):
@@ -170,16 +170,6 @@ def test_a_fault_is_one_sentence_with_file_item_and_field(tmp_path, name, rows, 
     assert form == "alse" or str(path) in str(error.value)
 
 
-def test_crag25_says_which_topic_or_text_is_missing(tmp_path):
-    path = written(tmp_path, "study1_responses_llm.jsonl", CRAG | {"topic": "t2"})
-    written(tmp_path, "study1_retrieval.jsonl", TOPIC)
-    with pytest.raises(UserError, match="line 1: field 'topic' is \"t2\"; allowed: a topic of"):
-        read_answers(path)
-    written(tmp_path, "study1_retrieval.jsonl", TOPIC | {"references_texts": ["x"]})
-    with pytest.raises(UserError, match=r"field 'references_texts' is .*; allowed: one text for each of 2 ids"):
-        read_answers(path)
-
-
 def shared_words(text, passage):
     words = set(re.findall("[a-z]{4,}", text.lower()))
     return len(words & set(re.findall("[a-z]{4,}", passage.lower()))) / len(words)
@@ -196,7 +186,7 @@ def test_the_published_crag25_is_read_whole_and_counts_from_0():
     assert (min(numbers), max(numbers), numbers.most_common(1)[0][0]) == (0, 19, 0)
     # Single marks: the clause before one is nearer to the passage at the number from 0 than to the one before it.
     from_0, from_1 = [], []
-    for answer in answers:
+    for answer in answers[:90]:
         for match in re.finditer(r"([^.\[\]\n]{30,})\[(\d+)\]", answer.text):
             if int(match[2]) > 0 and re.search("[a-z]{4,}", match[1]):
                 from_0.append(shared_words(match[1], answer.passages[int(match[2])].text))
@@ -244,12 +234,10 @@ def test_a_model_output_is_read_as_it_stands_beside_the_reference(tmp_path, fiel
     (answer,) = read_answers(written(tmp_path, "a.jsonl", SAMPLE | {field: "An engineer [1, 2] did.", "system": "m"}))
     assert (answer.text, answer.system) == ("An engineer [1, 2] did.", "m")
     assert answer.reference == {"answer": PARAGRAPH}
-
-
-def test_samples_without_an_id_go_by_their_number(tmp_path):
+    # Samples without an id go by their number.
     bare = {name: value for name, value in SAMPLE.items() if name != "id"}
     bare["citations"] = [{"position": 24, "document": 2}, {"position": 0, "document": 1}]
-    first, second = read_answers(written(tmp_path, "a.jsonl", bare, bare | {"group": "g", "output": None}))
+    first, second = read_answers(written(tmp_path, "a.jsonl", bare, bare | {"group": "g", field: None}))
     assert first.text == "[1]A Dane built it in 1999.[2]"
     assert (first.id, group_of(first), second.id, group_of(second)) == ("1", "Who built it?", "2", "g")
 

@@ -70,26 +70,15 @@ def test_a_statement_without_a_span_has_no_value_and_one_with_a_missing_verdict_
     assert aligned([(0, 10), (10, 20), (20, 30), (30, 40)], spans) == (expected, 0)
 
 
-@pytest.mark.parametrize(
-    ("text", "citations", "expected"),
-    [
-        ("It is long.", (1, 2), "It is long [1][2]."),
-        ('He said "no."', (3,), 'He said "no [3]."'),
-        ("As follows:", (1,), "As follows [1]:"),
-        ("no end", (1,), "no end [1]"),
-        ("Really?!", (), "Really?!"),
-        ("...", (1,), "[1]..."),
-    ],
-)
-def test_marks_stand_before_the_closing_punctuation(text, citations, expected):
-    assert with_marks(text, citations) == expected
-
-
 def test_statements_stay_sentences():
     said = [("One is.", (1,)), ("Two is", ()), ("Three is e.g.", (2,)), ("lower case.", (1,)), ('"Four" is.', (3,))]
     text, places = write_statements(said)
     assert text == 'One is [1]. Two is\nThree is e.g [2].\nlower case [1]. "Four" is [3].'
     assert [text[start:end] for start, end in places] == text.replace("\n", "|").replace(". ", ".|").split("|")
+    # Marks stand before the closing punctuation.
+    cited = {"As follows:": "As follows [1]:", "no end": "no end [1]", "Really?!": "Really [1]?!", "...": "[1]..."}
+    assert {text: with_marks(text, (1,)) for text in cited} == cited
+    assert with_marks("So.", ()) == "So."
 
 
 @given(st.lists(st.tuples(st.text(st.sampled_from('aZ.?! )"1[]e,'), min_size=1), st.lists(st.integers(1, 9)))))
@@ -174,9 +163,6 @@ def test_an_answer_of_urls_alone_is_left_out_and_one_of_two_files_is_taken_once(
     # The same reader for `cite alce`, with ids that are the same in every file.
     (own,) = read_answers(files[0])
     assert own == found.answers[0].answer
-
-
-def test_what_expertqa_may_not_hold(tmp_path):
     with pytest.raises(UserError, match=r"claims\[0\]: field 'support' is \"Complet\"; allowed: \"Complete\""):
         read_human_set([lines(tmp_path, expertqa([claim("a", [], "Complet")]))])
 
@@ -284,11 +270,13 @@ def test_scores_made_elsewhere(tmp_path):
         ),
         ({"answer": "a1", "start": 5, "value": 1}, "field 'end' is missing"),
         ({"answer": "a1", "vlaue": 1}, "Did you mean 'value'"),
+        ([{"answer": "a1", "value": 1}, {"answer": "a1", "value": 2}], "'a1' has two scores"),
+        ([], "holds no scores"),
     ],
 )
 def test_what_a_file_of_scores_may_not_hold(tmp_path, row, says):
     with pytest.raises(UserError, match=says):
-        scores(tmp_path, row)
+        scores(tmp_path, *([row] if isinstance(row, dict) else row))
 
 
 def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline(tmp_path):
@@ -306,10 +294,3 @@ def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline
         name: [(one.start, None if one.reason == "absent" else one.value) for one in own.itertuples()]
         for name, own in found.groupby("measure", sort=False)
     } == {"auto": [(0, 0.5)], "lqac_f1": [(0, None), (16, 0.0)], "attrscore_strict_gpt": [(0, 1.0), (16, 0.0)]}
-
-
-def test_one_score_for_each_answer_and_no_empty_file(tmp_path):
-    with pytest.raises(UserError, match="'a1' has two scores"):
-        scores(tmp_path, {"answer": "a1", "value": 1}, {"answer": "a1", "value": 2})
-    with pytest.raises(UserError, match="holds no scores"):
-        scores(tmp_path)
