@@ -62,11 +62,6 @@ class Refit:
     used: Mapping[str, int]
 
     @property
-    def rating(self) -> Floats:
-        """The human ratings, (n,)."""
-        return np.array([statement.rating for statement in self.statements], dtype=np.float64)
-
-    @property
     def group(self) -> Ints:
         """(n,) codes of the groups."""
         return np.array([statement.group for statement in self.statements], dtype=np.int64)
@@ -199,9 +194,10 @@ def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, Estim
     groups, codes = np.unique(refit.group, return_inverse=True)
     group = codes.astype(np.int64)
     rows = np.bincount(group, minlength=groups.size)
+    rating = np.array([statement.rating for statement in refit.statements], dtype=np.float64)
 
     def both(draws: Draws) -> Floats:
-        return np.stack([_measured(worth, refit.rating, group, draws) for worth in (refit.published, refit.refitted)])
+        return np.stack([_measured(worth, rating, group, draws) for worth in (refit.published, refit.refitted)])
 
     # The last measure is an error, not a correlation.
     correlations = intervals(lambda draws: np.concatenate(both(draws)[:, :3]), rows, resampling, SIGNED)

@@ -44,14 +44,8 @@ def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
             text = document.fields.get("text")
             is_nan = isinstance(text, float) and text != text
             passages.append(Passage("" if is_nan else document.text("text"), document.optional_text("title")))
-        yield Answer(
-            id=row.identifier("id"),
-            text=row.text("output"),
-            passages=tuple(passages),
-            question=row.text("input"),
-            system=row.optional_text("annotator"),
-            first=0,
-        )
+        name, text, question = row.identifier("id"), row.text("output"), row.text("input")
+        yield Answer(name, text, tuple(passages), question, system=row.optional_text("annotator"), first=0)
 
 
 def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
@@ -77,15 +71,9 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
         topic = row.text("topic")
         if topic not in topics:
             raise row.error("topic", f"a topic of {beside}")
-        yield Answer(
-            id=row.identifier("response"),
-            text=row.text("text"),
-            passages=tuple(map(Passage, topics[topic].texts("references_texts"))),
-            question=topics[topic].text("query"),
-            group=topic,
-            system=row.optional_text("style"),
-            first=0,
-        )
+        passages, question = topics[topic].texts("references_texts"), topics[topic].text("query")
+        name, text, style = row.identifier("response"), row.text("text"), row.optional_text("style")
+        yield Answer(name, text, tuple(map(Passage, passages)), question, topic, style, first=0)
 
 
 REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
@@ -101,15 +89,10 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
     for number, row in enumerate(rows, start=1):
         ids = (row.identifier(field) for field in ("id", "sample_id") if row.fields.get(field) is not None)
         item = next(ids, str(number))
-        passages = tuple(
-            Passage(
-                document.text("sent" if "sent" in document.fields else "text"),  # as in ALCE's code
-                document.optional_text("title"),
-                "",
-                *shorter_texts(document),
-            )
-            for document in row.rows("docs")
-        )
+        passages = []
+        for document in row.rows("docs"):
+            text = document.text("sent" if "sent" in document.fields else "text")  # as in ALCE's code
+            passages.append(Passage(text, document.optional_text("title"), "", *shorter_texts(document)))
         reference = {field: row.fields[field] for field in REFERENCE if row.fields.get(field) is not None}
         question = row.optional_text("question")
         several = isinstance(row.fields.get("output"), list)
@@ -119,7 +102,7 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
             raise row.error("output", "a string, or a list of strings that is not empty")
         for sample, text in enumerate(row.texts("output") if several else [row.text("output")], start=1):
             name, group = f"{item}#{sample}" if several else item, "" if question.strip() else item
-            answer = Answer(name, text, passages, question, group=group, reference=reference)
+            answer = Answer(name, text, tuple(passages), question, group, reference=reference)
             if several:
                 answer = replace(answer, sample=sample)
             yield answer if row.fields.get("sample") is None else answer.in_sample(row.number("sample"))

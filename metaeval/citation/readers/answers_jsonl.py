@@ -87,15 +87,9 @@ def own_row(answer: Answer) -> dict[str, Any]:
     ]
     row: dict[str, Any] = {"id": answer.sampled_id, "question": answer.question, "text": answer.text}
     row |= {"passages": passages, "system": answer.system}
-    if answer.group:
-        row["group"] = answer.group
-    if answer.reference:
-        row["reference"] = dict(answer.reference)
-    if answer.first != 1:
-        row["first"] = answer.first
-    if answer.sample is not None:
-        row["sample"] = answer.sample
-    return row
+    first = None if answer.first == 1 else answer.first
+    optional = {"group": answer.group, "reference": {**answer.reference}, "first": first, "sample": answer.sample}
+    return row | {name: value for name, value in optional.items() if value not in ("", {}, None)}
 
 
 def own_lines(answers: Iterable[Answer]) -> str:

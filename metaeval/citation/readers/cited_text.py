@@ -114,11 +114,6 @@ class CitedText:
         """Add a mark that the file reader found in the text, at offsets in code points."""
         self.spans.append(CitedSpan("mark", start, end, tuple(sources), exact=True))
 
-    def leave_out(self, start: int, end: int, kind: str) -> None:
-        """Cut a piece of the text that does not belong to the answer, at offsets in code points."""
-        self.mark(start, end, ())
-        self.cut.append(LeftOut(start, end, kind))
-
 
 Reasons = Counter[str]
 """Counts of citations, by what became of them."""

@@ -126,11 +126,11 @@ def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
     }
     texts = read_texts(sources, {key for keys in blank.values() for key in keys})
 
-    def filled(passage: Passage, name: str, at: int) -> Passage:
-        known = next((texts[key] for key in blank.get((name, at), ()) if key in texts), None)
-        return replace(known, source=passage.source) if known else passage
-
-    return [
-        replace(answer, passages=tuple(filled(each, answer.id, at) for at, each in enumerate(answer.passages)))
-        for answer in answers
-    ]
+    filled = []
+    for answer in answers:
+        passages = []
+        for at, passage in enumerate(answer.passages):
+            known = next((texts[key] for key in blank.get((answer.id, at), ()) if key in texts), None)
+            passages.append(replace(known, source=passage.source) if known else passage)
+        filled.append(replace(answer, passages=tuple(passages)))
+    return filled

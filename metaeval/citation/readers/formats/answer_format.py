@@ -208,7 +208,8 @@ def answering(blocks: Iterable[DataRow], draft: CitedText, gap: str = "\n") -> I
             if draft.text[start:].strip():
                 draft.write(gap)
                 if cited == len(draft.spans):
-                    draft.leave_out(start, draft.length, "pre-tool text")
+                    draft.mark(start, draft.length, ())
+                    draft.cut.append(LeftOut(start, draft.length, "pre-tool text"))
                 start, cited = draft.length, len(draft.spans)
         yield block
 
