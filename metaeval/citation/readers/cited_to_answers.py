@@ -19,7 +19,7 @@ from metaeval.citation.readers.mark_insertion import (
     PLACED,
     with_marks,
 )
-from metaeval.citation.readers.source_texts import Texts, names_of, read_texts
+from metaeval.citation.readers.source_texts import SourceTexts, names_of, read_texts
 from metaeval.core.errors import count, shown
 from metaeval.corpus.data_rows import DataRow
 
@@ -92,7 +92,7 @@ def read_cited(form: AnswerFormat, rows: Sequence[DataRow], sources: Path | None
     return reading
 
 
-def _answer(name: str, cited: CitedText, texts: Texts, reading: CitedReading) -> Answer:
+def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReading) -> Answer:
     reading.left_out.update(cited.left_out)
     text = cited.text if cited.marks_in_text else with_marks(cited, reading.reasons)
     used = {source for span in cited.spans for source in span.sources}

@@ -1,4 +1,4 @@
-"""Texts of sources that answers cite and do not hold, from a file or folder of texts by id, url, or index."""
+"""SourceTexts of sources that answers cite and do not hold, from a file or folder of texts by id, url, or index."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def plain_url(url: str) -> str:
     return f"{host}{port}{split.path.rstrip('/')}{query}" if host else url.strip()
 
 
-Texts = dict[tuple[str, str], Passage]
-"""Texts of sources by the keys that `names_of` gives: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX)."""
+SourceTexts = dict[tuple[str, str], Passage]
+"""SourceTexts of sources by the keys that `names_of` gives: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX)."""
 
 
-def read_texts(path: Path, wanted: Collection[tuple[str, str]]) -> Texts:
+def read_texts(path: Path, wanted: Collection[tuple[str, str]]) -> SourceTexts:
     """Return the texts with these keys of a file (JSON lines, a table), or of a folder of text files named by ids.
 
     Raises `UserError` for an unreadable file, a row without text or key, and two different texts of a wanted source.
     """
-    texts: Texts = {}
+    texts: SourceTexts = {}
     for where, fields in _rows(path):
         names = _TEXTS, _IDS, _URLS, _INDICES, _ANSWERS, ("title",)
         text, name, url, index, answer, title = (_first(fields, each) for each in names)
