@@ -353,13 +353,13 @@ class _Asker:
             contents = {key: request.content for key, request in zip(keys, requests, strict=True)}
             if left := {key.hex(): content for key, content in contents.items() if not self._store.has(key)}:
                 raise RequestsWritten(write_batch(self._requests, left))
-        session, progress = self._open(), self._progress
-        if progress is None:
-            return session.ask(requests)
+        session = self._open()
         self._rounds += 1
         name = f"asking {self._options.model}" + (f", round {self._rounds}" if self._rounds > 1 else "")
-        progress(name, 0, len(requests))
-        return session.ask(requests, partial(progress, name))
+        progress = partial(self._progress, name) if self._progress else None
+        if progress:
+            progress(0, len(requests))
+        return session.ask(requests, progress)
 
     def fitted(self, requests: Sequence[ChatRequest]) -> Sequence[ChatRequest]:
         """Return the requests; all without their optional schemas if stored replies came so, or the server refuses.

@@ -238,24 +238,15 @@ def replicates(statistic: Statistic, rows: Ints, group: Ints, draws: Draws) -> F
     return replicate(Prepared(evaluate, int(np.unique(group[rows]).size), left_out), draws)
 
 
-def groups_with_value(statistic: Statistic, rows: Ints, group: Ints) -> int:
-    """Return the number of groups that have a value of the statistic; with fewer than two, all resamples are equal.
-
-    rows: indices of the answers. group: (n,) codes of all answers.
-    """
-    codes = np.unique(group[rows])
-    if not codes.size:
-        return 0
-    alone = _by_group(statistic, rows, group, int(codes[-1]) + 1)[codes]
-    return int((~np.isnan(statistic.of(alone.T))).sum())
-
-
 def interval_over(statistic: Statistic, rows: Ints, group: Ints, n_groups: int, resampling: Resampling) -> Estimate:
     """Return the value over some answers and its interval, if there is one; it takes at least two groups with a value.
 
     rows: indices of the answers. group: (n,) codes of all answers. n_groups: number of codes.
     """
-    effective = resampling if groups_with_value(statistic, rows, group) > 1 else replace(resampling, n=0)
+    # With fewer than two groups that have a value, all resamples are equal.
+    alone = _by_group(statistic, rows, group, n_groups)[np.unique(group[rows])]
+    valued = np.count_nonzero(~np.isnan(statistic.of(alone.T)))
+    effective = resampling if valued > 1 else replace(resampling, n=0)
     counts = group_totals(statistic.counts[rows], group[rows], n_groups).astype(np.int64)
     return intervals(lambda draws: replicates(statistic, rows, group, draws), counts, effective, statistic.ends)[0]
 
