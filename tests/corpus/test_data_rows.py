@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from metaeval.core.errors import UserError
-from metaeval.corpus.data_rows import DataRow, read_rows
+from metaeval.corpus.data_rows import DataRow, finite, finite_or_none, read_rows
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,21 @@ def test_a_field_tells_its_value_and_what_is_allowed():
     with pytest.raises(UserError, match="field 'gone' is missing; the row has label, list, inner"):
         row.text("gone")
     assert row.row("inner").optional_text("deep") == row.optional_text("gone") == ""
+
+
+@pytest.mark.parametrize("value", ["high", "inf", float("nan"), True, None, [1], "1,5", ""])
+def test_a_number_is_finite(value):
+    with pytest.raises(UserError, match=r"^f: field 'x' .*; allowed: a finite number"):
+        finite(DataRow("f", {"x": value}), "x")
+    assert [finite(DataRow("f", {"x": text}), "x") for text in (2, "0.5", "-1e3")] == [2, 0.5, -1000]
+
+
+def test_a_missing_number_and_an_id_are_read():
+    assert {finite_or_none(DataRow("f", {"x": text}), "x") for text in (None, "", "-", "nan")} == {None}
+    assert [DataRow("f", {"x": own}).identifier("x") for own in ("a", 7)] == ["a", "7"]
+    for value in ("", True, 1.5, None):
+        with pytest.raises(UserError, match=r"'x' is .*; allowed: a string or a whole number, not empty"):
+            DataRow("f", {"x": value}).identifier("x")
+    for value in (True, [1], "2"):
+        with pytest.raises(UserError, match=r"'x' is .*; allowed: 1"):
+            DataRow("f", {"x": value}).choice("x", {1: "one"})

@@ -62,18 +62,13 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-def test_the_fingerprint_changes_with_what_can_change_a_result(change):
-    assert corpus(**change).fingerprint != corpus().fingerprint
-
-
 @pytest.mark.parametrize("change", SAME.values(), ids=SAME.keys())
 def test_the_fingerprint_stays_with_what_cannot(change):
     assert corpus(**change).fingerprint == corpus().fingerprint
 
 
 def test_no_two_changes_share_a_fingerprint():
-    assert len({corpus(**change).fingerprint for change in CHANGES.values()}) == len(CHANGES)
+    assert len({corpus(**change).fingerprint for change in ({}, *CHANGES.values())}) == 1 + len(CHANGES)
 
 
 def test_text_does_not_move_between_fields_unseen():

@@ -234,26 +234,6 @@ def test_a_blank_statement_is_dropped_and_counted_beside_the_others():
     assert table.dropped == {"no statement text": 1, "no document text": 2}
 
 
-def test_a_dropped_citation_adds_nothing_to_the_evidence_counts():
-    table = table_of(("empty", FULL, said("Unheard of.")), ("one", FULL, at()))
-    assert set(table.evidence.values()) == {0}
-
-
-def test_a_document_is_split_once_however_often_it_is_cited(monkeypatch):
-    from metaeval.corpus import chunks, pair_table
-
-    asked = []
-    sentences = lambda document: asked.append(document.id) or document.sentences  # noqa: E731
-    for module in (chunks, pair_table):
-        monkeypatch.setattr(module, "document_sentences", sentences)
-    corpus = corpus_of(*[("three", FULL, said("One rain."))] * 4)
-    chunked = chunk_corpus(corpus, Chunking(2))
-    assert sorted(asked) == sorted(corpus.documents)
-    asked.clear()
-    build_pairs(chunked)
-    assert asked == ["three"]
-
-
 def test_nothing_to_judge_says_why():
     with pytest.raises(UserError, match=r"'made' has no pair to judge: 2 of 2 .* no document text"):
         table_of(("empty", FULL, at()), ("spaces", FULL, at()))

@@ -3,21 +3,15 @@
 import re
 from collections import Counter, defaultdict
 from math import log
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import metaeval
 from metaeval.core.errors import UserError
-from metaeval.corpus import pair_table, units
 from metaeval.corpus.chunks import Chunking, chunk_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.pair_table import add_pool, build_pairs, check_pool
-from metaeval.corpus.units import evidence_pairs
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 def made(documents, statements, cites, size=150):
@@ -67,12 +61,6 @@ WEATHER = {
     "nearest": "rain river",
     "half": "rain in the hills all day",
 }
-
-
-def test_own_adds_nothing():
-    chunked = made(WEATHER, {"s": "rain river"}, [("s", "cited")])
-    table = build_pairs(chunked)
-    assert add_pool(table, chunked, "own").pairs == table.pairs
 
 
 def test_an_added_pair_is_not_cited_and_supports_nothing():
@@ -193,20 +181,3 @@ def test_a_pool_of_hindi_is_ranked_by_whole_words():
     texts = {"cited": "बाढ़ आई और पुल टूटा", "near": "नदी के पानी से नगर डूबा और लोग भागे", "far": "नो दे मु पी"}
     chunked = made(texts, {"s": "नदी में पानी"}, [("s", "cited")])
     assert [document for document, _ in added(chunked, "bm25:2")] == ["near", "far"]
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
-def test_the_pairs_of_wice_are_those_of_plain_words(monkeypatch):
-    """WiCE is English: its chunks, evidence and pools are those of `\\w+`, which all versions have read."""
-
-    def tables():
-        corpus = metaeval.load_corpus("wice", split="dev", data=DATA)
-        chunked = chunk_corpus(corpus, Chunking(150))
-        marked = build_pairs(chunked)
-        return [marked, add_pool(marked, chunked, "bm25:5"), evidence_pairs(corpus, Chunking(150), 0.5, 1)]
-
-    read = tables()
-    for module in (pair_table, units):
-        monkeypatch.setattr(module, "word_set", lambda text: frozenset(tokens(text)))
-    monkeypatch.setattr(pair_table, "words_of", lambda text, language="": tokens(text))
-    assert tables() == read

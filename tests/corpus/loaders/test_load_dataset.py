@@ -75,11 +75,6 @@ def test_the_real_files_are_those_that_the_card_pins(name, real_folder):
         assert row.status == "missing" or row.path.stat().st_size == row.file.size
 
 
-def test_an_unknown_split_is_told():
-    with pytest.raises(UserError, match=r"Unknown split of wice 'tset'\. Did you mean 'test'\? Known: all, dev, test"):
-        load_dataset(wice.DATASET, "tset")
-
-
 def test_unknown_options_and_values_are_told():
     with pytest.raises(UserError, match=r"Unknown option of qasem 'sorce'\. Did you mean 'source'"):
         load_dataset(qasem.DATASET, options={"sorce": "all"})
@@ -92,11 +87,6 @@ def test_unknown_options_and_values_are_told():
 def test_options_come_with_their_defaults():
     assert check_options(qasem.DATASET, {}) == {"source": "verifiability"}
     assert check_options(qasem.DATASET, {"source": "all"}) == {"source": "all"}
-
-
-def test_the_files_are_looked_for_in_data(tmp_path):
-    with pytest.raises(UserError, match=r"neither the file wice/test\.jsonl nor test\.jsonl"):
-        load_dataset(wice.DATASET, data=tmp_path)
 
 
 def test_documents_of_one_text_are_one_document():

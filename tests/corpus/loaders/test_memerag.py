@@ -54,20 +54,6 @@ def test_lists_written_as_python_literals_are_read_and_no_code_is_run(made, tmp_
 
 
 @pytest.mark.parametrize(
-    ("row", "says"),
-    [
-        ({**question(1, "Yes")}, "field 'factuality' is \"Yes\"; allowed: "),
-        ({**question(1, YES), "context": 3}, "field 'context' is 3; allowed: a list of objects"),
-        ({**question(1, YES), "answer": "3"}, "field 'answer' is 3; allowed: a list of objects"),
-    ],
-)
-def test_faulty_files_are_told(made, row, says):
-    with pytest.raises(UserError) as raised:
-        made(DATASET, [row], "en")
-    assert says in str(raised.value)
-
-
-@pytest.mark.parametrize(
     ("language", "supported", "not_supported", "challenging", "sentences_with_votes"),
     # The list of development data, row memerag; sentences with votes counted in the files.
     [
