@@ -92,14 +92,12 @@ def test_what_functions_return_is_short_and_records_are_a_table(settings):
     assert read_html(drawn._repr_html_())
     drawn[0]["statement"] = "<script>alert(1)</script>"
     assert "<script>" not in drawn._repr_html_()
-
-    found = [
-        drawn,
-        metaeval.fit_gate(corpus, metrics=["overlap"], **settings),
-        metaeval.multiverse("chunk.size=150", metrics=["overlap", "rouge"], protocols=["classification"], **settings),
-    ]
-    assert {type(one).__name__: len(repr(one)) for one in found if len(repr(one)) > 4000} == {}
-    outlooks = found[-1]
+    choices = {"metrics": ["overlap", "rouge"], "protocols": ["classification"]}
+    outlooks = metaeval.multiverse("chunk.size=150", **choices, **settings)
+    assert (
+        max(len(repr(one)) for one in (drawn, metaeval.fit_gate(corpus, metrics=["overlap"], **settings), outlooks))
+        < 4000
+    )
     assert list(outlooks.to_frame()["rank"]) == [one.rank for one in outlooks.outlooks]
     assert read_html(outlooks._repr_html_())
 
@@ -155,14 +153,8 @@ def test_compare_power_calibrate_and_decide_give_tables(settings):
 
 
 def test_labels_lead_to_an_estimate_and_a_gate(settings):
-    rows = [
-        {
-            "Kennung": f"k{n}",
-            "claim": f"town {n} has a mill",
-            "page": "Cats sleep." if n % 3 == 0 else f"Town {n} has a mill.",
-        }
-        for n in range(150)
-    ]
+    pages = ["Cats sleep." if n % 3 == 0 else f"Town {n} has a mill." for n in range(150)]
+    rows = [{"Kennung": f"k{n}", "claim": f"town {n} has a mill", "page": page} for n, page in enumerate(pages)]
     columns = {"id": "Kennung"}
     drawn = metaeval.label(rows, 120, columns=columns, **settings)
     labels = {one["id"]: "none" if int(one["id"][1:]) % 3 == 0 else "full" for one in drawn}
@@ -209,14 +201,8 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
 
 def test_ratings_are_read_from_a_data_frame(settings):
     levels = ("full", "none", "partial")
-    table = pandas.DataFrame(
-        {
-            "id": [f"r{n}" for n in range(40)],
-            "article": [f"a{n % 10}" for n in range(40)],
-            "Urteil": [levels[n % 3] for n in range(40)],
-            "mine": [n % 3 for n in range(40)],
-        }
-    )
+    rows = [(f"r{n}", f"a{n % 10}", levels[n % 3], n % 3) for n in range(40)]
+    table = pandas.DataFrame(rows, columns=["id", "article", "Urteil", "mine"])
     columns = {"gold": "Urteil"}
     ratings = metaeval.load_ratings(data=table, columns=columns)
     assert (len(ratings.rows), set(ratings.scores), ratings.levels) == (40, {"mine"}, True)
@@ -234,28 +220,13 @@ def test_bars_are_shown_in_notebooks_alone(monkeypatch, capsys):
         assert report is None
     shell = type("ZMQInteractiveShell", (), {})()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell, version_info=(9,)))
-    made = []
-
-    class Bar:
-        def __init__(self, desc, total, unit, initial):
-            self.n, self.total, self.closed = initial, total, False
-            made.append((desc, self))
-
-        def update(self, by):
-            self.n += by
-
-        def close(self):
-            self.closed = True
-
-    monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=Bar))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", pytest.importorskip("tqdm"))  # the bars of a terminal
     with notebook_progress() as report:
-        report("overlap", 0, 10)
-        report("overlap", 7, 10)
-        report("rouge", 3, 5)
-    assert [(name, bar.n, bar.total, bar.closed) for name, bar in made] == [
-        ("overlap", 7, 10, True),
-        ("rouge", 3, 5, True),
-    ]
+        for name, done, total in (("overlap", 0, 10), ("overlap", 7, 10), ("rouge", 3, 5)):
+            report(name, done, total)
+    shown = capsys.readouterr().err
+    assert "overlap:  70%" in shown
+    assert "rouge:  60%" in shown
 
 
 def test_an_argument_of_another_type_is_one_sentence(tmp_path):
