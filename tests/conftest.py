@@ -19,6 +19,7 @@ from collections import Counter
 from contextlib import ExitStack
 from fnmatch import fnmatch
 from http.server import ThreadingHTTPServer
+from itertools import takewhile
 from pathlib import Path
 from threading import Thread
 
@@ -264,10 +265,10 @@ def not_the_users_cache(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def imports_of_the_test(tmp_path_factory):
     """What a test imports from its own folder is forgotten with it: the next test has other files of those names."""
-    before = set(sys.modules)
+    last = next(reversed(sys.modules))
     yield
     root = str(tmp_path_factory.getbasetemp())
-    for name in sys.modules.keys() - before:
+    for name in list(takewhile(lambda name: name != last, reversed(sys.modules))):  # thousands were there before
         if str(getattr(sys.modules[name], "__file__", "")).startswith(root):
             del sys.modules[name]
 

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import tomllib
 import venv
@@ -85,24 +84,6 @@ def test_the_sdist_builds_the_same_wheel(built, tmp_path):
     (source,) = tmp_path.iterdir()
     call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", cwd=source)
     assert contents(source / "dist" / wheel.name) == contents(wheel)
-
-
-@pytest.mark.slow
-def test_the_command_runs_from_the_wheel_in_another_folder(built, tmp_path):
-    venv.create(tmp_path / "env")
-    python = tmp_path / "env" / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--python", python)
-    call(*pip, "install", "-q", "--no-index", "--no-deps", "--no-compile", built[0], cwd=tmp_path)
-    (packages,) = tmp_path.glob("env/lib/python*/site-packages")
-    # A plain path: the .pth files in there, one of which may name the working tree, are not read.
-    (packages / "here.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    location = call(python, "-c", "import metaeval; print(metaeval.__file__)", cwd=elsewhere)
-    assert Path(location.strip()).parent == packages / "metaeval"
-    command = python.with_name("metaeval")
-    assert "Usage: metaeval" in call(command, "--help", cwd=elsewhere)
-    assert {"mini", "wice"} <= set(call(command, "data", "list", cwd=elsewhere).split())
 
 
 @pytest.mark.slow

@@ -59,6 +59,8 @@ def link_needed(requirements, packages):
 def test_it_knows_its_version(installed):
     command, folder = installed
     assert call(command, "--version", cwd=folder)[:2] == (0, f"metaeval {metaeval.__version__}\n")
+    _, place, _ = call(command.with_name("python"), "-c", "import metaeval; print(metaeval.__file__)", cwd=folder)
+    assert Path(place).is_relative_to(folder / "env")
 
 
 def test_it_runs_the_main_job_on_the_shipped_corpus(installed):

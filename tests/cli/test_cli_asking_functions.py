@@ -133,15 +133,6 @@ def test_a_failed_pair_is_counted_with_its_cause_and_only_it_is_asked_again(serv
     assert server.asked.total() == failed
 
 
-def test_a_server_that_is_gone_ends_the_run_after_twenty_calls(server, cli, words):
-    server.shutdown()
-    server.server_close()
-    ended = cli(*words)
-    assert ended.code == 2
-    assert "failed 20 times in a row: ConnectionRefusedError" in ended.err.splitlines()[-1]
-    assert "is stored" not in ended.err
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_is_stopped_at_half_keeps_what_it_had(server, start, words, tmp_path, rows_stored, number):
     server.hold = PAIRS // 2

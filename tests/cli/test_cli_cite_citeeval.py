@@ -115,19 +115,3 @@ def test_baselines_are_asked_in_the_same_run(cli, contents, fake, answers, tmp_p
     assert found["system 0", "attrscore_answers"]["value"] == 1
     # Four answers are from 0 to 1/2: (1/4 + 0 * 4) / 5 to (1/4 + 4 * 1/2) / 5.
     assert (relaxed["worst"], relaxed["best"]) == (0.05, 0.45)
-
-
-def test_a_dry_run_says_what_it_would_cost_and_sends_nothing(cli, ran, fake, answers, tmp_path):
-    with fake.ChatServer(answer=judge_all) as server:
-        asked = ("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, "--baselines", "lqac")
-        before = cli(*asked, "--dry-run", *QUICK, "-s", "chat.max_tokens=100")
-        assert (before.code, server.attempts.total()) == (0, 0)
-        assert before.out.startswith("45 requests to ask, 0 replies already stored; about ")
-        # 20 of CiteEval's own; of the baseline 10 that are an answer's own, and 15 that two systems share.
-        assert f"at most {20 * 100 + 25 * 1024:,} out; at most about $" in before.out
-        assert not (tmp_path / "results").exists()
-        ran(*asked, *QUICK)
-        attempts = server.attempts.total()
-        after = cli(*asked, "--dry-run", *QUICK)
-        assert after.out.startswith("0 requests to ask, 45 replies already stored")
-        assert server.attempts.total() == attempts

@@ -82,6 +82,57 @@ def test_replayed_and_stored_replies_run_again_too(ran, fake, answers, contents,
     assert (contents(Path("results")), manifest()["recipe"]) == (before, recipe)
 
 
+# What is typed, what the plan begins with, the requests of the first step, the most tokens that these bring, and more.
+# Both systems say the same: six answers are three texts with two requests of 4,096 tokens; LQAC has 15 of 1,024.
+RECORDED = Path(__file__).parents[1] / "sound" / "recording.jsonl"
+SCIFI = "scifi, 4 sentences to decompose: 4 requests to ask, 0 replies already stored"
+MARKS = "Then one more request for each fact of 6 sentences with several citations"
+PLANS = {
+    "citeeval answers.jsonl --baselines lqac": ("", 21, 6 * 4096 + 15 * 1024, ""),
+    "improve answers.jsonl -o a.jsonl --rounds 3": (
+        *("6 answers, to judge before any edit: ", 6, 6 * 4096, "in each of 3 rounds, at most 6 requests of about"),
+    ),
+    f"scifi answers.jsonl --nli overlap {FORM}": ("4 sentences to decompose: ", 4, 4 * 1024, MARKS),
+    f"generate answers.jsonl -o n.jsonl --strategy summary {FORM}": (
+        *("3 questions, strategy summary\nsummary: ", 6, 6 * 1024, "then answer, at most: 3 requests to ask"),
+    ),
+    f"meta rated.jsonl --pipelines citeeval,scifi --nli overlap -s facts=model {FORM}": (
+        *("citeeval, 6 answers to judge: ", 6, 6 * 4096, SCIFI),
+    ),
+    "rewrite answers.jsonl --nli overlap -s whole=true": ("18 claims to rewrite: ", 5, 5 * 512, ""),
+    "refit rated.jsonl": ("6 answers to be edited: ", 3, 3 * 4096, ""),
+}
+
+
+@pytest.mark.parametrize("typed", PLANS)
+def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(ran, fake, answers, typed):
+    head, requests, most, more = PLANS[typed]
+    with fake.ChatServer(answer=reply) as server:
+        prices = ("-s", "chat.price_in=1", "-s", "chat.price_out=2", "-s", "interval.resamples=5")
+        words = ("cite", *typed.split(), "--model", "tiny", "--base-url", server.url, *prices)
+        before = ran(*words, "--dry-run").out
+        assert (server.attempts.total(), Path("results").exists()) == (0, False)
+        assert before.startswith(f"{head}{requests} requests to ask, 0 replies already stored; about ")
+        assert f", at most {most:,} out; at most about $" in before
+        assert more in before
+        ran(*words)
+        sent = server.attempts.total()
+        assert f"0 requests to ask, {requests} replies already stored" in ran(*words, "--dry-run").out
+        assert server.attempts.total() == sent > 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("scifi answers.jsonl", "A parser makes the facts: no chat model is asked"),
+        (f"scifi answers.jsonl --replay {RECORDED}", f"The replies are in {RECORDED}: no chat model is asked"),
+        ("meta rated.jsonl", "No pipeline here asks a chat model: nothing is sent, and nothing is paid."),
+    ],
+)
+def test_a_dry_run_says_that_nobody_is_asked(ran, answers, typed, says):
+    assert ran("cite", *typed.split(), "--nli", "overlap", "--dry-run").out.startswith(says)
+
+
 def test_fitted_coefficients_are_a_file_that_the_command_names(ran, fake, answers, again):
     with fake.ChatServer(answer=reply) as server:
         asked = ("--model", "tiny", "--base-url", server.url)

@@ -183,16 +183,6 @@ def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, ans
     assert not (tmp_path / "results").exists()
 
 
-def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, answers, tmp_path):
-    with fake.ChatServer(answer=judge) as server:
-        command = ("cite", "improve", answers, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
-        ended = cli(*command, "--rounds", "3", "--dry-run")
-        assert (ended.code, server.attempts.total()) == (0, 0)
-        assert ended.out.startswith("8 answers, to judge before any edit: 16 requests to ask, 0 replies already stored")
-        assert "in each of 3 rounds, at most 8 requests of about the same size" in ended.out
-        assert not (tmp_path / "a.jsonl").exists()
-
-
 def test_the_released_profile_reads_and_edits_by_its_own_rules(ran, fake, tmp_path, items):
     # Released: a plain mark is all that is read, so that the list is text; numbers end at 10.
     path = tmp_path / "one.jsonl"

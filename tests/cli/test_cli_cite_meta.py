@@ -151,23 +151,6 @@ def test_values_of_judges_come_through_faults(cli, contents, fake, rated, tmp_pa
     assert (rating["mean"], rating["mean_least"], rating["mean_most"]) == (1 / 2, 3.5 / 8, 4.5 / 8)
 
 
-def test_a_dry_run_says_what_the_chat_model_would_cost_and_asks_nothing(cli, fake, rated, tmp_path):
-    both = ("cite", "meta", rated, "--pipelines", "citeeval,scifi", "--nli", "overlap", "-s", "facts=model", *QUICK)
-    with fake.ChatServer(answer=lambda body: "?") as server:
-        model = ("--model", "tiny", "--base-url", server.url, "-s", "chat.price_in=1", "-s", "chat.price_out=2")
-        ended = cli(*both, *model, "--dry-run")
-        assert not server.attempts
-    assert ended.code == 0, ended.err
-    one, other = ended.out.splitlines()
-    # Two questions on each answer, where 1-0 is 0-0 again; and the answers' five sentences, each once.
-    assert one.startswith("citeeval, 8 answers to judge: 14 requests to ask, 0 replies already stored; about ")
-    assert other.startswith("scifi, 5 sentences to decompose: 5 requests to ask, 0 replies already stored; about ")
-    assert "one request more" not in other  # no sentence has several citations
-    assert not (tmp_path / "results").exists()
-    said = cli("cite", "meta", rated, "--nli", "overlap", "--dry-run", *QUICK).out
-    assert said == "No pipeline here asks a chat model: nothing is sent, and nothing is paid.\n"
-
-
 @pytest.mark.slow
 def test_all_of_expertqa(ran, tmp_path):
     if not EXPERTQA.is_dir():

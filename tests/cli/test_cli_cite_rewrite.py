@@ -99,10 +99,6 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
 ):
     with fake.ChatServer(answer=by_rule) as server:
         command = ("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *QUICK)
-        first = cli(*command, "--dry-run")
-        assert first.out.startswith("7 claims to rewrite: 7 requests to ask, 0 replies already stored")
-        assert not server.attempts
-        assert not (tmp_path / "results").exists()
         cli(*command)
     folder = tmp_path / "results" / "latest"
     before = contents(folder)
@@ -110,7 +106,6 @@ def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
     assert (ended.code, caplog.messages[-1]) == (0, "tiny: 0 replies asked for, 7 from the reply store")
     assert contents(folder) == before
     assert len(before) == 8  # two tables, their page, and five lists
-    assert "0 requests to ask, 7 replies already stored" in cli(*command, "--dry-run").out
 
 
 def test_other_profiles_and_whole_sentences_too(ran, answers, fake, tmp_path):

@@ -126,23 +126,6 @@ def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, ran, contents,
     assert contents(tmp_path / "again" / "latest") == cut_off
 
 
-def test_a_dry_run_says_what_the_facts_cost_and_asks_nothing(cli, fake, write, tmp_path):
-    kept, prices = tmp_path / "facts.jsonl", ("-s", "chat.price_in=1", "-s", "chat.price_out=2")
-    with fake.ChatServer(answer=fake.facts) as server:
-        asked = ("cite", "scifi", write(CLAUSES), "--model", "tiny", "--base-url", server.url, *prices, *QUICK)
-        ended = cli(*asked, "--dry-run")
-        assert (ended.code, len(server.attempts)) == (0, 0)
-        assert cli(*asked, "--record", kept).code == 0
-    assert ended.out.startswith("7 sentences to decompose: 7 requests to ask, 0 replies already stored; about ")
-    # 7 replies of at most 1,024 tokens at 2 USD a million are 0.0143 USD; what is read comes to it.
-    assert "at most 7,168 out; at most about $0.01" in ended.out
-    assert "Then one more request for each fact of 1 sentence with several citations" in ended.out
-    replayed = cli("cite", "scifi", write(CLAUSES), "--replay", kept, "--dry-run", *QUICK)
-    assert replayed.out.startswith(f"The replies are in {kept}: no chat model is asked")
-    offline = cli("cite", "scifi", write(), "--dry-run", *QUICK)
-    assert offline.out.startswith("A parser makes the facts: no chat model is asked")
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -125,24 +125,6 @@ def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_a_dry_run_says_what_is_left_and_asks_nothing(cli, fake, questions, tmp_path):
-    with fake.ChatServer(answer=writer) as server:
-        command = ("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, *QUICK)
-        first = cli(*command, "--strategy", "summary", "--dry-run")
-        assert (first.code, server.attempts.total()) == (0, 0)
-        head, summaries, answers = first.out.splitlines()
-        assert head == "6 questions, strategy summary"
-        assert summaries.startswith("summary: 18 requests to ask, 0 replies already stored")
-        # 1,024 tokens for each reply at the most.
-        assert "at most 18,432 out" in summaries
-        assert "(a budget of at least $0.00" in summaries
-        assert answers.startswith("then answer, at most: 6 requests to ask")
-        assert not (tmp_path / "results").exists()
-        cli(*command, "--strategy", "summary")
-        assert "18 replies already stored" in cli(*command, "--strategy", "summary", "--dry-run").out
-        assert cli(*command, "--dry-run").out.count("\n") == 2  # one stage
-
-
 def test_answers_are_written_by_sentences_and_keep_their_choices(ran, fake, questions, tmp_path):
     with fake.ChatServer(answer=by_sentences) as server:
         model = ("--model", "tiny", "--base-url", server.url)
@@ -236,9 +218,4 @@ def test_the_function_gives_the_commands_answers_to_the_next_one(ran, fake, ques
             assert answers == lines_of(tmp_path / "a.jsonl")
     with pytest.raises(UserError, match="from one file, and 2 are given"):
         metaeval.cite.generate([questions, questions], "tiny")
-    drawn = metaeval.label(answers, 4, results=tmp_path / "results")
-    assert {one["passage"] for one in drawn} <= {
-        f"Title: {one['title']}\n{one['text']}" if one["title"] else one["text"]
-        for answer in answers
-        for one in answer["passages"]
-    }
+    assert len(metaeval.label(answers, 4, results=tmp_path / "results")) == 4

@@ -1,8 +1,8 @@
 """No command writes over a file that it reads, however the file is named: it is refused before anything is computed."""
 
-import json
 import os
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import metaeval
 from metaeval.cli.app import app
 from metaeval.core.errors import UserError
 from metaeval.corpus.corpus_file import write_corpus
-from tests.cli.samples import every_command
+from tests.cli.samples import every_command, write_lines
 
 # Nothing listens there: whoever asks before refusing fails in another way.
 CHAT = "--model tiny --base-url http://127.0.0.1:9 "
@@ -82,18 +82,13 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("read")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        towns = [f"Town {number} has a bridge" for number in range(160)]
         answers = [
-            {
-                **{
-                    "id": f"a{number}",
-                    "question": f"What has town {number}?",
-                    "text": f"Town {number} has a bridge [1].",
-                },
-                "passages": [{"text": f"Town {number} has a bridge." if number % 2 else "Cats sleep all day."}],
-            }
-            for number in range(160)
+            {"id": f"a{number}", "question": f"{town}?", "text": f"{town} [1].", "passages": [{"text": source}]}
+            for number, town in enumerate(towns)
+            for source in [f"{town}." if number % 2 else "Cats sleep all day."]
         ]
-        Path("answers.jsonl").write_text("".join(json.dumps(one) + "\n" for one in answers))
+        write_lines(folder / "answers.jsonl", answers)
         labels = [f"a{number}/1[1],{'full' if number % 2 else 'none'}" for number in range(160)]
         Path("labels.csv").write_text("\n".join(["id,level", *labels, ""]))
         for line in (
@@ -109,14 +104,9 @@ def made(tmp_path_factory):
 @pytest.fixture
 def files(cli, made, tmp_path):
     """These files, in the folder in which commands run."""
-    for path in (one for one in made.rglob("*") if one.is_file() and "latest" not in one.parts):
-        target = tmp_path / path.relative_to(made)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(path.read_bytes())
-    (job,) = (path.parent for path in (tmp_path / "results").rglob("pairs.jsonl"))
-    (tmp_path / "results" / "latest").symlink_to(job, target_is_directory=True)
+    shutil.copytree(made, tmp_path, symlinks=True, dirs_exist_ok=True)
     (tmp_path / "scores").mkdir()
-    (tmp_path / "scores" / "overlap.jsonl").write_bytes((tmp_path / "corpus.jsonl").read_bytes())
+    shutil.copy("corpus.jsonl", "scores/overlap.jsonl")
     return tmp_path
 
 

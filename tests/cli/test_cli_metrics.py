@@ -52,15 +52,6 @@ def test_show_downloads_nothing(ran, no_network, tmp_path, monkeypatch):
     assert "identity          known once the model's files are here" in ended.out
 
 
-def test_show_with_a_folder_has_the_identity(ran, no_network, tmp_path):
-    pytest.importorskip("huggingface_hub")
-    (tmp_path / "model").mkdir()
-    for name in ("config.json", "model.safetensors"):
-        (tmp_path / "model" / name).write_text("{}")
-    ended = ran("metrics", "show", "factcc", "--set", "model=model")
-    assert '"weights":"sha256:' in ended.out
-
-
 def test_verify_prints_scores_and_a_verdict(cli):
     ended = cli("metrics", "verify", "overlap")
     assert (ended.code, ended.err) == (0, "")

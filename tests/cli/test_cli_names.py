@@ -30,16 +30,15 @@ def test_the_first_page_has_three_groups_with_a_line_a_command(cli):
     assert all(len(line.split()) > 3 for lines in groups.values() for line in lines.splitlines())
 
 
-@pytest.mark.parametrize("command", every_command())
-def test_all_options_stand_in_the_whole_help(cli, command):
-    rare = {max(option.opts, key=len) for option in every_command()[command].params if getattr(option, "hidden", False)}
-    usual, whole = (cli(*command.split(), help_option) for help_option in ("--help", "--help-all"))
-
-    options = [ended.out.rpartition("Options:")[2] for ended in (usual, whole)]
-    listed = [{*re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE)} for text in options]
-    assert listed[0].isdisjoint(rare)
-    assert rare <= listed[1]
-    assert (whole.code, "--help-all" in usual.out) == (0, bool(rare))
+def test_all_options_stand_in_the_whole_help(cli):
+    for name, command in every_command().items():
+        rare = {max(option.opts, key=len) for option in command.params if getattr(option, "hidden", False)}
+        usual, whole = (cli(*name.split(), help_option) for help_option in ("--help", "--help-all"))
+        options = [ended.out.rpartition("Options:")[2] for ended in (usual, whole)]
+        listed = [{*re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, re.MULTILINE)} for text in options]
+        assert listed[0].isdisjoint(rare), name
+        assert rare <= listed[1], name
+        assert (whole.code, "--help-all" in usual.out) == (0, bool(rare)), name
 
 
 @pytest.mark.parametrize(

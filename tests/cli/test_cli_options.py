@@ -18,27 +18,23 @@ SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
 
 COMMANDS = every_command()
 PAGES = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "options_pages.py"))
-OWNED = [*dict.fromkeys(registry.find("metric", name).Options for name in registry.names("metric"))]
 
 
 def test_the_tree_has_the_commands_of_every_group():
     assert {"run", "data list", "metrics show", "cite alce", "cite tables", "cite generate"} <= COMMANDS.keys()
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_of_a_command_has_a_description(name):
-    command = COMMANDS[name]
-
-    assert SENTENCE.fullmatch(command.help.partition("\n")[0].replace("?", "."))
-    for option in command.params:
-        if option.name != "help":
+def test_every_option_of_a_command_has_a_description():
+    for name, command in COMMANDS.items():
+        assert SENTENCE.fullmatch(command.help.partition("\n")[0].replace("?", ".")), name
+        for option in (option for option in command.params if option.name != "help"):
             assert SENTENCE.fullmatch(option.help or ""), f"{name}: {option.name} says {option.help!r}"
 
 
-@pytest.mark.parametrize("owner", OWNED, ids=lambda owner: owner.__name__)
-def test_every_option_behind_set_has_a_description(owner):
-    assert {*option_docs(owner)} == {*owner.model_fields}
-    assert [name for name, text in option_docs(owner).items() if not SENTENCE.fullmatch(text)] == []
+def test_every_option_behind_set_has_a_description():
+    for owner in {registry.find("metric", name).Options for name in registry.names("metric")}:
+        assert {*option_docs(owner)} == {*owner.model_fields}
+        assert [name for name, text in option_docs(owner).items() if not SENTENCE.fullmatch(text)] == []
 
 
 def test_every_setting_of_a_run_has_a_description():
@@ -64,22 +60,12 @@ def test_the_pages_of_options_are_what_the_declarations_say():
     assert changed == [], "run: python docs/options_pages.py"
 
 
-def test_there_is_a_page_of_options_for_every_command():
-    named = {name.replace(" ", "-") for name in COMMANDS}
-    assert named - {path.stem for path in PAGES["FOLDER"].glob("*.md")} <= {"completion"}
-
-
-def valued(command):
-    """The options of a command that take one value."""
-    options = (option for option in command.params if option.param_type_name == "option")
-    return [max(option.opts, key=len) for option in options if not (option.multiple or option.is_flag)]
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_an_option_given_twice_is_refused(name):
-    for option in valued(COMMANDS[name]):
-        with pytest.raises(UserError, match=f"^{option} is given twice: give it once"):
-            COMMANDS[name].make_context(name, [option, "1", option, "1"])
+def test_an_option_given_twice_is_refused():
+    for name, command in COMMANDS.items():
+        options = (option for option in command.params if option.param_type_name == "option")
+        for flag in [max(one.opts, key=len) for one in options if not (one.multiple or one.is_flag)]:
+            with pytest.raises(UserError, match=f"^{flag} is given twice"):
+                command.make_context(name, [flag, "1", flag, "1"])
 
 
 def test_a_setting_given_twice_is_refused_or_replaced_and_lists_are_repeated(cli, caplog):

@@ -97,17 +97,6 @@ def test_it_is_run_scored_shown_and_stored_like_any_other(cli, small, module, tm
     assert rows[0]["values"]["pearson"]["value"] > 0
 
 
-def test_other_options_are_other_scores(cli, small, module, tmp_path):
-    name = f"{module(GOOD)}:Shared"
-    (tmp_path / "squared.yaml").write_text(f"metrics: ['{name}']\nmetric_options: {{'{name}': {{power: 2}}}}\n")
-
-    assert cli("run", "-m", name, *small, "-q").code == 0
-    squared = cli("run", "-c", "squared.yaml", "-s", "trust_config=true", *small, "--full")
-
-    assert f"{name}: 0 of 27 pairs" in squared.err
-    assert "(power=2)" in squared.out
-
-
 @pytest.mark.parametrize(("body", "parts"), BREACHES.values(), ids=BREACHES)
 def test_a_breach_of_the_contract_is_told_in_a_sentence(refused, small, module, body, parts):
     code = CLASS.format(before="", base="Metric", card=CARD, body=f"def score(self, sources, statements): {body}")
@@ -136,20 +125,6 @@ def test_a_subclass_is_never_served_the_stored_scores_of_its_base(cli, small, mo
 
     assert ran.code == 0
     assert ran.err.splitlines()[0] == f"{name}: 0 of 27 pairs"
-
-
-def test_edited_code_is_never_served_what_it_scored_before(cli, small, module, tmp_path):
-    file = module(GOOD)
-    cli("run", "-m", f"{file}:Shared", *small)
-    same = cli("run", "-m", f"{file}:Shared", *small)
-    path = tmp_path / f"{file}.py"
-    path.write_text(path.read_text() + "\n# a change, of whatever kind\n")
-
-    edited = cli("run", "-m", f"{file}:Shared", *small, "--full")
-
-    assert same.err.splitlines()[0] == f"{file}:Shared: 27 of 27 pairs from the store"
-    assert edited.err.splitlines()[0] == f"{file}:Shared: 0 of 27 pairs"
-    assert f"|code:{file}:Shared@sha256:" in edited.out
 
 
 def test_what_was_scored_before_another_metric_broke_is_kept(cli, refused, small, module, caplog):

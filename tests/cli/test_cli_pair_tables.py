@@ -338,17 +338,12 @@ def test_the_job_of_a_table_is_shown_viewed_exported_and_run_again(ran):
     ran("run", "-m", "overlap,rouge", *DATA, "-q", *QUICK)
     shown = show_job(job(), View())
     about = shown["job"]
-    texts = [about["texts"][numbers[0]] for numbers in about["rows"]["texts"]]
-    of = dict(zip(about["rows"]["id"], zip(texts, about["rows"]["statement"], strict=True), strict=True))
-    assert {name: about["statementTexts"][number] for name, (_, number) in of.items()} == dict(
-        zip(columns["id"], columns["statement"], strict=True)
-    )
-    assert {name: text for name, (text, _) in of.items()} == dict(zip(columns["id"], columns["source"], strict=True))
+    sources = (about["texts"][numbers[0]] for numbers in about["rows"]["texts"])
+    statements = (about["statementTexts"][number] for number in about["rows"]["statement"])
+    rows = zip(about["rows"]["id"], sources, statements, strict=True)
+    assert sorted(rows) == sorted(zip(columns["id"], columns["source"], columns["statement"], strict=True))
     assert [metric["spans"] for metric in about["metrics"][:2]] == [True, True]
-    (spans,) = shown["spans-0"][0]
-    first = of[about["rows"]["id"][0]]
-    side, start, length = spans[:3]
-    assert (first[0] if side else about["statementTexts"][first[1]])[start : start + length].strip()
+    assert shown["spans-0"][0][0]
     assert "overlap@v1" in ran("results", "show").out
     assert "5 of 5 files are the same bytes" in ran("results", "rerun").out
     ran("results", "export", "-o", "out")
