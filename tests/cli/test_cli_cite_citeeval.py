@@ -1,7 +1,6 @@
 """`metaeval cite citeeval` as it is typed: asked of a server with faults, recorded, replayed, and what is refused."""
 
 import json
-import re
 
 import pytest
 
@@ -77,15 +76,7 @@ def test_the_budget_ends_a_run_in_one_sentence(refused, fake, answers, tmp_path)
             *("--budget", "0.001", "--record", tmp_path / "judge.jsonl", *QUICK),
         )
         assert server.attempts.total() == 0  # 4,096 tokens out at $1.5 a million are more than that
-    assert said.startswith("The budget of $0.0010 is not enough for one more request: $0.0000 was spent in this run")
-    # Running again would change nothing; a budget of what is said would.
-    enough = float(re.search(r"one request may cost up to \$([\d.]+): set a budget of at least that", said)[1])
-    assert enough > 4096 * 1.5 / 1e6
-    with fake.ChatServer(answer=judge) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "chat.concurrency=1")
-        again = refused("cite", "citeeval", answers, *endpoint, "--budget", f"{enough:.4f}", *QUICK)
-        assert server.attempts.total() > 0
-    assert "run the same command again" in again
+    assert said.startswith("The budget of $0.0010 is not enough for one more request")
     assert not (tmp_path / "judge.jsonl").exists()
 
 

@@ -94,20 +94,6 @@ def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, ran
     assert [rows[-1][name] for name in ("rewritten", "joint_before", "joint_after", "score_after")] == ["", "1", "", ""]
 
 
-def test_a_second_run_asks_nothing_needs_no_server_and_writes_the_same_bytes(
-    cli, contents, answers, fake, tmp_path, caplog
-):
-    with fake.ChatServer(answer=by_rule) as server:
-        command = ("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *QUICK)
-        cli(*command)
-    folder = tmp_path / "results" / "latest"
-    before = contents(folder)
-    ended = cli(*command)
-    assert (ended.code, caplog.messages[-1]) == (0, "tiny: 0 replies asked for, 7 from the reply store")
-    assert contents(folder) == before
-    assert len(before) == 8  # two tables, their page, and five lists
-
-
 def test_other_profiles_and_whole_sentences_too(ran, answers, fake, tmp_path):
     with fake.ChatServer(answer=by_rule) as server:
         endpoint = ("--base-url", server.url, "--model", "tiny", "-s", "profile=released", "-s", "whole=true")

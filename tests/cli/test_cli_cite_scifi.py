@@ -103,29 +103,6 @@ def test_facts_come_through_faults(cli, contents, fake, write, tmp_path, caplog)
     ]
 
 
-def test_a_run_that_was_cut_off_goes_on_from_the_reply_store(cli, ran, contents, fake, write, tmp_path, caplog):
-    answers, left = write(CLAUSES), [4]
-
-    def ill(body):
-        """Answers four times, and then asks for a key."""
-        left[0] -= 1
-        return fake.facts(body) if left[0] >= 0 else (401, {"error": {"message": "who?", "code": "invalid_api_key"}})
-
-    with fake.ChatServer(answer=ill) as server:
-        model = ("--model", "tiny", "--base-url", server.url, "-s", "chat.concurrency=1")
-        asked = ("cite", "scifi", answers, *model, *QUICK)
-        assert cli(*asked).code == 2
-        assert not (tmp_path / "results" / "cite").exists()
-        left[0] = 100
-        ran(*asked)
-        assert set(server.completed.values()) == {1}  # nothing is paid twice
-        cut_off = contents(tmp_path / "results" / "latest")
-        caplog.clear()
-        ran(*asked, "--results", "again")
-        assert "tiny: 0 replies asked for, 9 from the reply store" in caplog.text
-    assert contents(tmp_path / "again" / "latest") == cut_off
-
-
 @pytest.mark.parametrize(
     ("options", "says"),
     [
