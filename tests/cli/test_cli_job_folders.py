@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.report.result import SCHEMA
-from metaeval.runs import job_folder
+from metaeval.runs import job
 from tests.cli.samples import RIVERS, every_command, write_lines, write_rated_answers
 
 CITED = "-s interval.resamples=20"
