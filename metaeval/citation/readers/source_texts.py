@@ -35,7 +35,7 @@ def plain_url(url: str) -> str:
 
 
 SourceTexts = dict[tuple[str, str], Passage]
-"""SourceTexts of sources by the keys that `names_of` gives: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX)."""
+"""Texts of sources by the keys that `names_of` gives: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX)."""
 
 
 def read_texts(path: Path, wanted: Collection[tuple[str, str]]) -> SourceTexts:
