@@ -46,12 +46,10 @@ def yaml(tmp_path):
 
 def test_a_file_gives_way_to_settings_and_settings_to_overrides(yaml):
     path = yaml("unit: citation\npool: own\nsplit: dev\ninterval: {seed: 1, resamples: 10}\n")
-
     run = load_run(path, {"split": "test", "pool": None}, ["interval.seed=2"])
-
     assert (run.unit, run.split, run.pool) == ("citation", "test", "own")
     assert (run.interval.seed, run.interval.resamples, run.interval.level) == (2, 10, 0.95)
-    assert load_run(path, {"split": "test"}, ["split=dev"]).split == "dev"
+    assert load_run(path, {"split": "test"}, ["split=test", "split=dev"]).split == "dev"
 
 
 def test_an_empty_file_is_the_default_run(yaml):
@@ -61,45 +59,31 @@ def test_an_empty_file_is_the_default_run(yaml):
 @pytest.mark.parametrize("text", ["rouge, bm25", "[rouge, bm25]", "rouge,,bm25,", "\n  - rouge\n  - bm25"])
 def test_names_are_a_list_or_text_with_commas(yaml, text):
     path = yaml(f"metrics: {text}\n")
-
     assert load_run(path, {}).metrics == ("rouge", "bm25")
 
 
 def test_an_override_reaches_any_depth_and_is_read_as_yaml():
     overrides = ["chunk.size=7", "metric_options.rouge.stem=true", "dataset_options.k=5", "metrics=[rouge]"]
-
     run = load_run(None, {}, overrides)
-
     assert run.chunk.size == 7
     assert run.metric_options == {"rouge": {"stem": True}}
     assert run.dataset_options == {"k": "5"}
     assert run.metrics == ("rouge",)
 
 
-def test_a_later_override_wins():
-    assert load_run(None, {}, ["interval.seed=1", "interval.seed=2"]).interval.seed == 2
-
-
-@pytest.mark.parametrize("where", ["unknown", "chunk.unknown", "interval.unknown"])
+@pytest.mark.parametrize("where", ["unknown", "chunk.unknown", "seed"])
 def test_an_unknown_setting_is_refused_at_every_level(where):
-    with pytest.raises(UserError, match=f"Unknown setting '{where}' in --set"):
+    hint = ". Did you mean 'interval.seed'" if where == "seed" else ""
+    with pytest.raises(UserError, match=f"Unknown setting '{where}' in --set{hint}"):
         load_run(None, {}, [f"{where}=1"])
-
-
-def test_a_setting_without_its_section_is_named_with_it():
-    with pytest.raises(UserError, match=r"Unknown setting 'seed' in --set. Did you mean 'interval.seed'\?"):
-        load_run(None, {}, ["seed=1"])
 
 
 @pytest.mark.parametrize(("kind", "read"), [("metric", metric_variant), ("dataset", dataset_variant)])
 def test_an_unknown_setting_of_a_variant_is_refused(yaml, kind, read):
     with pytest.raises(UserError, match=r"'optoins' in .*run\.yaml\. Did you mean 'options'\?"):
         read(yaml(f"{kind}: x\noptoins: {{}}\n"))
-
-
-def test_a_variant_of_nothing_is_refused(yaml):
-    with pytest.raises(UserError, match=r"Setting 'metric' is missing in .*run\.yaml\."):
-        metric_variant(yaml("options: {}\n"))
+    with pytest.raises(UserError, match=rf"Setting '{kind}' is missing in .*run\.yaml"):
+        read(yaml("options: {}\n"))
 
 
 def test_a_value_that_a_model_refuses_is_told_in_its_own_words():
@@ -107,21 +91,14 @@ def test_a_value_that_a_model_refuses_is_told_in_its_own_words():
         validated(RunConfig, {"pool": "all"}, "here")
 
 
-def test_the_store_lies_in_the_results_folder_unless_it_is_named():
-    assert RunConfig(results=Path("there")).store_path == Path("there/scores.sqlite")
-    assert RunConfig(results=Path("there"), store=Path("mine.db")).store_path == Path("mine.db")
-
-
 def test_a_configuration_survives_being_written_as_json():
     run = load_run(None, {"metrics": "rouge"}, ["chunk.size=7", "metric_options.rouge.stem=true", "data=here"])
-
     assert RunConfig.model_validate(run.model_dump(mode="json")) == run
 
 
 def test_the_users_folder_comes_before_the_shipped_one(yaml, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own = yaml("metric: bm25\n", "configs/metrics/rouge-1.yaml")
-
     assert config_folders("metrics")[0] == tmp_path / "configs" / "metrics"
     assert variants("metrics")["rouge-1"] == own
     assert variants("metrics")["rouge-2"] == SHIPPED / "metrics" / "rouge-2.yaml"
@@ -135,10 +112,8 @@ def test_a_file_with_the_name_of_a_shipped_one_is_refused_with_both(file, yaml, 
     kind, name = file.split("/")
     monkeypatch.chdir(tmp_path)
     own = yaml("note: mine\n", f"configs/{kind}/{name}.yaml")
-
     with pytest.raises(UserError, match="rename the first, or give a path") as error:
         config_file(kind, name)
-
     assert f"{name!r} could be {own} or {SHIPPED / kind / name}.yaml" in str(error.value)
     own.write_bytes((SHIPPED / kind / f"{name}.yaml").read_bytes())
     assert config_file(kind, name) == own
@@ -148,7 +123,6 @@ def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml
     monkeypatch.chdir(tmp_path)
     own = yaml("dataset: mini\n", "configs/experiments/wice.yaml")
     (tmp_path / "offline").write_text("dataset: mini\n")
-
     for name in ("wice", "offline"):
         with pytest.raises(UserError, match=f"'{name}' could be {tmp_path}.* or {SHIPPED}/experiments/{name}.yaml"):
             load_run(Path(name), {})
@@ -176,10 +150,8 @@ def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml
 )
 def test_a_file_runs_code_and_names_keys_only_where_it_is_trusted(text, setting, yaml):
     path = yaml(text + "\n")
-
     with pytest.raises(UserError) as error:
         load_run(path, {})
-
     assert str(error.value).startswith(f"{path} sets {setting}")
     assert "\n" not in str(error.value)
     trusted = load_run(path, {"trust_config": True})
@@ -189,7 +161,6 @@ def test_a_file_runs_code_and_names_keys_only_where_it_is_trusted(text, setting,
 
 def test_what_is_typed_in_place_of_a_files_code_counts(yaml):
     path = yaml("metrics: ['mine:Mine']\n")
-
     assert load_run(path, {"metrics": "overlap"}).metrics == ("overlap",)
     assert load_run(None, {"metrics": "mine:Mine"}).metrics == ("mine:Mine",)
 
@@ -209,7 +180,6 @@ def test_registered_metrics_with_an_argument_are_no_code(name, yaml):
 def test_a_folder_of_an_experiments_name_is_no_experiment(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wice").mkdir()
-
     assert load_run(Path("wice"), {}).dataset == "wice"
 
 
@@ -223,7 +193,6 @@ def test_a_shipped_metric_variant_names_a_metric_with_an_identity_of_its_own(pat
     variant = metric_variant(path)
     base = load_metric(variant.metric, RunConfig())
     metric = load_metric(path.stem, RunConfig())
-
     assert variant.note
     assert path.stem not in registry.names("metric")
     assert type(metric) is type(base)
@@ -234,20 +203,17 @@ def test_a_shipped_metric_variant_names_a_metric_with_an_identity_of_its_own(pat
 def test_no_two_shipped_metrics_share_an_identity():
     names = [*registry.names("metric"), *variants("metrics")]
     identities = [repr(before_files(load_metric(name, RunConfig()))) for name in names]
-
     assert len(set(identities)) == len(names)
 
 
 def test_options_of_a_run_go_before_those_of_a_variant():
     metric = load_metric("rouge-1", RunConfig(metric_options={"rouge-1": {"side": "recall"}}))
-
     assert metric.describe_options() == {"variant": "rouge1", "side": "recall", "stem": False, "language": "auto"}
 
 
 @pytest.mark.parametrize("path", shipped("datasets"), ids=lambda path: path.stem)
 def test_a_shipped_dataset_variant_names_a_split_and_options_that_exist(path):
     dataset, split, options = find_dataset(path.stem)
-
     assert path.stem not in registry.names("dataset")
     assert dataset_variant(path).note
     assert split is None or split in dataset.files
@@ -260,7 +226,6 @@ def test_a_shipped_dataset_variant_names_a_split_and_options_that_exist(path):
 @pytest.mark.parametrize("path", shipped("experiments"), ids=lambda path: path.stem)
 def test_a_shipped_experiment_names_things_that_exist(path):
     suite = read_suite(Path(path.stem), {})
-
     assert suite.runs == read_suite(path, {}).runs
     for run in suite.runs:
         assert run.data is None

@@ -36,12 +36,8 @@ def test_it_is_one_clean_line_that_cleaning_does_not_change(hostile, text):
     assert not hostile.UNSEEN.search(shown)
     assert len(shown.splitlines()) <= 1
     assert Shown(shown) is shown
-    assert pickle.loads(pickle.dumps(shown)) == shown
-
-
-@given(SHORT)
-def test_an_error_says_one_clean_sentence(text):
     assert str(UserError(f"{text} is wrong.")) == Shown(f"{text} is wrong.")
+    assert pickle.loads(pickle.dumps(shown)) == shown
 
 
 def test_a_table_holds_shown_text_only_however_it_is_made():
@@ -62,39 +58,22 @@ def _grid(text):
     cell = Cell(text, (text, text), "best", (text,), (text, text))
     note = Note(text, text, ((text, text),))
     block = Block(text, (TableLine(text, (cell, Cell("-0.5", ("-0.7", "0.1")))),))
-    return Table(
-        key=(text,),
-        title=text,
-        subtitle=text,
-        headings=(text, "AUC"),
-        blocks=(block,),
-        legend=text,
-        footnotes=(note,),
-        footer=(note,),
-        signatures=(text,),
-        stub=text,
-        groups=(ColumnGroup(text, 2),),
-    )
+    texts = dict.fromkeys(("title", "subtitle", "legend", "stub"), text)
+    notes = dict.fromkeys(("footnotes", "footer"), (note,))
+    groups = (ColumnGroup(text, 2),)
+    return Table((text,), headings=(text, "AUC"), blocks=(block,), signatures=(text,), groups=groups, **texts, **notes)
 
 
 @given(SHORT)
-def test_text_has_lines_of_its_own_only(hostile, text):
+def test_a_rendered_table_has_lines_tags_and_commands_of_its_own_only(hostile, text):
     hostile.check_stream(terminal.text_of(_grid(text)))
-
-
-@given(SHORT)
-def test_markdown_and_html_have_tags_of_their_own_only(hostile, text):
+    hostile.check_tex(latex.table_of(_grid(text)))
     page, mine = (markdown.page_of(_grid(each)) for each in (text, "x"))
     hostile.check_markdown(page)
     assert len(page.splitlines()) == len(mine.splitlines())
     page, mine = (html_report.table_of(_grid(each)) for each in (text, "x"))
     hostile.check_html(page)
     assert page.count("<") == mine.count("<")
-
-
-@given(SHORT)
-def test_latex_has_commands_of_its_own_only(hostile, text):
-    hostile.check_tex(latex.table_of(_grid(text)))
 
 
 def test_no_renderer_lets_a_hostile_name_through(hostile, nasty):
