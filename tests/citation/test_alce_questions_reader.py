@@ -177,7 +177,7 @@ def test_a_question_that_leaves_no_room_is_refused(golden):
     read = extractive_reader(model, tokenizer)
     long = "lamp " * 300
     assert isinstance(read([("lamp?", long)])[0], str)
-    with pytest.raises(UserError, match=r"'lamp lamp .*' \.\.\. is too long for the question-answering model: it has"):
+    with pytest.raises(UserError, match=r"'lamp lamp .*' \.\.\. is too long"):
         read([(long, long)])
 
 
@@ -185,7 +185,7 @@ def test_tokenizers_that_pad_on_the_left_are_refused(golden):
     model, tokenizer, _ = golden
     tokenizer.padding_side = "left"
     try:
-        with pytest.raises(UserError, match="choose a model with a fast tokenizer that pads on the right"):
+        with pytest.raises(UserError, match="fast tokenizer that pads on the right"):
             extractive_reader(model, tokenizer)
     finally:
         tokenizer.padding_side = "right"

@@ -267,10 +267,8 @@ def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, cap
         ("run -m overlap --replies got.jsonl", "None of overlap asks a chat model, as --replies requires"),
         ("score -m llm-discrete --replies gone.jsonl", "Cannot read gone.jsonl: No such file or directory; give the"),
         ("score -m llm-discrete --replies answers.jsonl", "answers.jsonl holds no line of a batch's output, {"),
-        ("cite scifi answers.jsonl --replay a -s requests=b", "Replies can come from --replay or from a batch"),
-        ("cite scifi answers.jsonl -s requests=b", "--set requests is for chat models, and a parser makes the facts"),
-        ("cite alce answers.jsonl --nli overlap -s requests=b", "None of overlap asks a chat model, as --set requests"),
-        ("cite alce answers.jsonl --nli overlap -s batch=b", "None of overlap asks a chat model, as --set batch"),
+        ("cite scifi answers.jsonl --replay a -s requests=b", "Replies have one source"),
+        ("cite scifi answers.jsonl -s requests=b", "--set requests is for chat models"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(refused, tmp_path, typed, sentence):

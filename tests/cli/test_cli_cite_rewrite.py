@@ -126,7 +126,7 @@ GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "chat.retries=0")
     [
         (GONE, "Cannot reach http://127.0.0.1:9/v1"),
         ((*GONE, "--budget", "1"), "both price_in and price_out"),
-        ((*GONE, "-s", "threshold=soft"), "'soft' gives the metric 'overlap' no threshold: give a number"),
+        ((*GONE, "-s", "threshold=soft"), "'soft' gives 'overlap' no threshold"),
         ((*GONE, "--nli", "overlap,rouge"), "One metric judges the claims, and 2 are given"),
         ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
         ((*GONE, "--set", "chat.temprature=1"), "'temprature'"),

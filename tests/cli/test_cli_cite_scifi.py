@@ -107,7 +107,7 @@ def test_facts_come_through_faults(cli, contents, fake, write, tmp_path, caplog)
     ("options", "says"),
     [
         (("--set", "tokenzier=x"), "Did you mean 'tokenizer'"),
-        (("--record", "x.jsonl"), "--record is for chat models, and a parser makes the facts"),
+        (("--record", "x.jsonl"), "--record is for chat models"),
         (("--threshold", "much"), "--threshold is 'much'; allowed: a number, soft"),
     ],
 )

@@ -258,10 +258,7 @@ def mauve(
     if find_spec("mauve") is None:
         raise UserError("MAUVE needs the package mauve-text: type 'pip install mauve-text faiss-cpu'.")
     if not any(kind in model for kind in _KINDS):
-        raise UserError(
-            f"MAUVE cannot use the model {model!r}: the package mauve-text accepts only models with "
-            f"{' or '.join(_KINDS)} in their name. Choose another model, or rename its folder."
-        )
+        raise UserError(f"mauve-text needs {' or '.join(_KINDS)} in a model's name, not {model!r}: rename the folder.")
     rows = list(zip(questions, texts, references, strict=True))
     reference_texts = [mauve_text(question, reference) for question, _, reference in rows]
     answer_texts = [mauve_text(question, text) for question, text, _ in rows]

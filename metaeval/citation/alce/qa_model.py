@@ -44,10 +44,7 @@ def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
     question that leaves no room for its context.
     """
     if not tokenizer.is_fast or tokenizer.padding_side != "right":
-        raise UserError(
-            f"The tokenizer {type(tokenizer).__name__} cannot be used to extract answers: choose a model with a fast "
-            "tokenizer that pads on the right."
-        )
+        raise UserError(f"{type(tokenizer).__name__} is no fast tokenizer that pads on the right: name another model.")
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
         windows = [_windows(tokenizer, *pair) for pair in pairs]
@@ -102,11 +99,7 @@ def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]
     # The tokenizers library panics where a window would hold only tokens that its neighbours share.
     question_tokens = len(tokenizer(question, "")["input_ids"])
     if question_tokens + stride >= limit and len(tokenizer(question, context)["input_ids"]) > limit:
-        raise UserError(
-            f"The question {question[:60]!r} ... is too long for the question-answering model: it has "
-            f"{question_tokens} tokens, and fewer than {limit - stride} leave room for its context. Shorten the "
-            "question."
-        )
+        raise UserError(f"The question {question[:60]!r} ... is too long: shorten its {question_tokens} tokens.")
     encoded = tokenizer(
         question,
         context,

@@ -221,10 +221,7 @@ def read_coefficients(path: Path, index_shift: bool = False) -> Coefficients:
     facts = content.get("made")
     shifted = bool(facts.get("index_shift")) if isinstance(facts, dict) else False
     if shifted != index_shift:
-        raise UserError(
-            f"The coefficients file {path} was fitted with index_shift={str(shifted).lower()}, and this run uses "
-            f"another value: give --set index_shift={str(shifted).lower()}, or fit again with 'metaeval cite refit'."
-        )
+        raise UserError(f"{path} was fitted with index_shift={str(shifted).lower()}: use the same, or fit again.")
     values = {**content["action"], "intercept": content.get("intercept")}
     for name in (*ACTIONS, "intercept"):
         value = values.get(name)

@@ -180,9 +180,7 @@ def _edits(body: str, stops: bool) -> tuple[Edit, ...] | None:
         number = _number(reason[1])
         if number not in (1, 2, 3):
             if stops:
-                raise UserError(
-                    f"An edit has the reason {reason[1]}, on which the released code fails: use --profile paper."
-                )
+                raise UserError(f"An edit has the reason {reason[1]}, where released code fails: use --profile paper.")
             return None
         edits.append(Edit("delete" if match["action"] == "DELETE" else "add", number, citation))
     return tuple(edits)

@@ -157,9 +157,7 @@ def _lines(reading: LocatedText, answer: Answer, options: CiteEvalOptions) -> It
             continue
         breaks += 1
         if options.stops and reading.text and (breaks > 1 or line.text):
-            raise UserError(
-                f"Answer {answer.id} has an empty line, on which the released code fails: use --profile paper."
-            )
+            raise UserError(f"Answer {answer.id} has an empty line, where released code fails: use --profile paper.")
 
 
 def _statement(number: int, sentence: LocatedText, answer: Answer, options: CiteEvalOptions) -> ResponseStatement:

@@ -46,10 +46,7 @@ class GenerationOptions:
 
     def __post_init__(self) -> None:
         if self.documents is not None and self.negatives is not None:
-            raise UserError(
-                "documents takes the first documents of the file, and negatives takes those that its text cites: give "
-                "only one of the two."
-            )
+            raise UserError("Give documents (the first ones) or negatives (beside those that a text cites), not both.")
 
     def shared_by(self, shown: int) -> GenerationOptions:
         """Return the options for each of `shown` questions in one request: with an equal share of the context."""

@@ -64,10 +64,7 @@ def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
         if shot.first != 1 or not numbers or not 1 <= numbers[0] <= numbers[-1] <= len(shot.passages):
             raise UserError(f"{where} should cite its documents by numbers from 1 to {len(shot.passages)}.")
         if shot.question.strip() in ids:
-            raise UserError(
-                f"{where} is also a question of this run ({shown(ids[shot.question.strip()])}): leave it out of one "
-                "of the two files."
-            )
+            raise UserError(f"{where} is also question {shown(ids[shot.question.strip()])} of this run: leave one out.")
     return shots
 
 
@@ -79,10 +76,7 @@ def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: C
     """
     name, most = options.document_text, options.documents
     if not any(getattr(passage, name) for question in questions for passage in question.passages):
-        raise UserError(
-            f"No document has the field for document_text={name}: give a file such as ALCE's, whose documents have the "
-            "fields 'summary' and 'extraction' (or 'snippet'), or set document_text=text."
-        )
+        raise UserError(f"No document has a {name}: give a file such as ALCE's, or set document_text=text.")
     kept = []
     for question in questions:
         held = [passage for passage in question.passages if getattr(passage, name)]
@@ -107,10 +101,7 @@ def cited_and_negatives(answers: Sequence[Answer], negatives: int, seed: int, no
         places = range(1, len(answer.passages) + 1)
         positive = {*cited(answer.text, answer.first)} & {*places}
         if not positive:
-            raise UserError(
-                f"Question {shown(answer.id)} has no text that cites one of its documents, and negatives chooses "
-                "documents by such citations: give SCiFi's samples, or answers with marks."
-            )
+            raise UserError(f"Question {shown(answer.id)} has no text that cites its documents: negatives needs one.")
         draw = random.Random(f"{seed} negatives {answer.id}")
         uncited = [place for place in places if place not in positive]
         drawn = {*draw.sample(uncited, min(negatives, len(uncited)))}

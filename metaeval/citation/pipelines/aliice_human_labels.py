@@ -54,9 +54,7 @@ def read_people(paths: Sequence[Path], texts: Sequence[str]) -> LabelTable | Non
     table = read_label_sets(paths, wanted)
     for labels in table.sets:
         if labels.numbers is None:
-            raise UserError(
-                f"The labels {labels.name} should be numbers (as 0 and 1), but one of them is {labels.categories[0]}."
-            )
+            raise UserError(f"Labels {labels.name} should be numbers (0, 1), and one is {labels.categories[0]}.")
     if not table.ids:
         raise UserError(f"{paths[0]} has no column of ids: name the answer of each row in a column id.")
     return table

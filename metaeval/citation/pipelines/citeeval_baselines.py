@@ -82,10 +82,7 @@ def load_labellers(names: Sequence[str], config: RunConfig) -> LoadedMetrics:
     metrics = load_metrics([name.removeprefix("attrscore:") for name in names if name not in BASELINES], config)
     for name in metrics.names:
         if not judge_of(name, metrics).card.three_way:
-            raise UserError(
-                f"AttrScore needs three classes, and {name!r} gives one score: give a metric with three "
-                "classes (attrscore, nli), or let the chat model give the labels (--baselines attrscore)."
-            )
+            raise UserError(f"AttrScore needs three classes, and {name!r} gives one score: name attrscore or nli.")
     return metrics
 
 

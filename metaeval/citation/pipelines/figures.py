@@ -113,9 +113,7 @@ def judged_answers(folder: Path, manifest: Mapping[str, Any], data: Path | None)
     if not paths:
         raise UserError(f"{folder / NAME} names no answers: judge them again, or use 'metaeval view' with --data FILE.")
     if gone := [path for path in paths if not path.is_file()]:
-        raise UserError(
-            f"The answers that the job judged, {gone[0]}, are missing: restore the file, or use 'metaeval view --data'."
-        )
+        raise UserError(f"The judged answers {gone[0]} are missing: restore the file, or use 'metaeval view --data'.")
     changed = [path for path in paths if sha256_file(path) not in named.values()] if named else []
     notes = [f"{path} has changed since it was judged: marks may stand in other places." for path in changed]
     texts = options.get("sources")
@@ -143,9 +141,7 @@ def tree_of(sentence: str, parser: str = "small", profile: str = "paper") -> Cla
     ready = draft(sentence, chosen)
     if ready.text is None:
         why = "has no citation such as [1]" if not has_mark(sentence) else "is too long for the profile's rules"
-        raise UserError(
-            f"The sentence {sentence!r} {why}: ALiiCE does not parse it, so there is no tree. Give another sentence."
-        )
+        raise UserError(f"The sentence {sentence!r} {why}, and ALiiCE makes no tree of it: give another.")
     parse = parsing.parse([ready.text])[0]
     cut = read(ready, parse, chosen)
     claims: list[Highlighted] = []

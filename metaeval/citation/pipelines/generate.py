@@ -81,10 +81,7 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
     chosen = GenerationOptions(**{name: getattr(options, name) for name in names})
     load_prompts(chosen, chat)
     if options.samples > 1 and chat.temperature == 0:
-        raise UserError(
-            f"samples={options.samples} at temperature 0 are the same answer {options.samples} times: set a "
-            "temperature (-s chat.temperature=0.5)."
-        )
+        raise UserError(f"samples={options.samples} at temperature 0 are all the same: set -s chat.temperature=0.5.")
     read_from = shared.read_from(options.file)
     with shared.as_files(read_from, options.format) as (files, form):
         if len(files) != 1:

@@ -187,10 +187,7 @@ class Judges:
         thresholds = read_thresholds(None if options.threshold is None else str(options.threshold), names)
         self.cutoffs = {name: find(name, self.metric(name), thresholds, options.calibration) for name in names}
         if soft := [name for name, cutoff in self.cutoffs.items() if decides and cutoff.value is None]:
-            raise UserError(
-                f"{decides}, and 'soft' gives the metric {soft[0]!r} no threshold: give a number with --threshold "
-                f"{soft[0]}=X."
-            )
+            raise UserError(f"{decides}, and 'soft' gives {soft[0]!r} no threshold: give --threshold {soft[0]}=X.")
 
     def metric(self, name: str) -> Metric:
         """Return the metric of this name, which can judge pairs one by one."""

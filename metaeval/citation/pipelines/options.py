@@ -205,10 +205,7 @@ def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
     if labelled and any(labelled in answer.reference for answer in answers):
         return answers
     if not any(passage.text.strip() for answer in answers for passage in answer.passages):
-        raise UserError(
-            f"No answer in {name_of_data(options.files)} has passages to judge its citations by: give answers with "
-            "passages, or the texts of their sources with --sources FILE."
-        )
+        raise UserError(f"No answer in {name_of_data(options.files)} has passages to judge by: give --sources FILE.")
     return answers
 
 
@@ -246,10 +243,7 @@ def chat_options(kind: type[Kind], options: AsksChat, purpose: str = "judges", *
     if options.record is not None and options.replay is not None:
         raise UserError("Replies are recorded or replayed, not both: give only one of --record and --replay.")
     if options.replay is not None and (options.requests or options.batch):
-        raise UserError(
-            "Replies can come from --replay or from a batch, but not from both: give only --replay, or "
-            "only the settings requests and batch."
-        )
+        raise UserError("Replies have one source: give --replay, or the settings requests and batch, not both.")
     values = {**defaults, **({} if options.budget is None else {"budget": options.budget}), **options.chat}
     if options.model is not None:
         values["model"] = options.model

@@ -65,10 +65,7 @@ def _run(options: RewriteOptions, progress: Progress) -> Done:
     read = read_answers(answers, parser, profile, splitter)
     cut = claim_rewriting.fragments(read, options.whole)
     if not cut:
-        raise UserError(
-            f"Every claim in {name} is a whole sentence, so there is nothing to rewrite: give answers with "
-            "several citations in a sentence."
-        )
+        raise UserError(f"Every claim in {name} is a whole sentence: give answers with several citations in one.")
     prompt = claim_rewriting.prompt_in(options.prompt)
     if options.dry_run:
         requests = [claim_rewriting.request_for(each, prompt, chat) for each in cut]

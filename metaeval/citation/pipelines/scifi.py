@@ -112,10 +112,7 @@ def fact_cutoff(
         return Cutoff(None, "as it is")
     cutoff = find_cutoff(name, metric, thresholds, calibrations)
     if cutoff.value is None and not graded:
-        raise UserError(
-            f"A fact's value is a score from 0 to 1, and the scores of {name!r} have another range: give a threshold "
-            f"(--threshold {name}=X)."
-        )
+        raise UserError(f"A fact's value is from 0 to 1, and {name!r} has another range: give --threshold {name}=X.")
     return cutoff
 
 
@@ -127,9 +124,7 @@ def fact_maker(options: FactOptions) -> Parser | ChatOptions:
     counter(options.tokenizer)
     if not options.names_model:
         if idle := options.idle:
-            raise UserError(
-                f"{idle[0]} is for chat models, and a parser makes the facts: give --model, or leave {idle[0]} out."
-            )
+            raise UserError(f"{idle[0]} is for chat models; a parser makes the facts: give --model or leave it out.")
         return find_parser(options.parser)
     chat = shared.chat_options(ChatOptions, options, "makes the facts")
     facts.fact_prompts(options.rules, chat)

@@ -49,9 +49,7 @@ def group_table(answers: Sequence[Answer], name: str, splitter: SentenceSplitter
     if not known:
         names = sorted({field for answer in answers for field in answer.reference})
         fields = ", ".join(shown(field, 30) for field in names) or "no field"
-        raise UserError(
-            f"No text has {shown(name)} in its 'reference'.{did_you_mean(name, names)} Its fields: {fields}."
-        )
+        raise UserError(f"No text has {shown(name)} in its 'reference'.{did_you_mean(name, names)} Fields: {fields}.")
     counted = [citation_counts([answer], splitter) for answer in answers]
     numbers = {place: float(each) for place in known for each in values[place] if _is_number(each)}
     groups: dict[str, list[int]] = {}

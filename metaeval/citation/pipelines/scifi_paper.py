@@ -196,9 +196,7 @@ def _differences(cited: CitedTable, models: Models, trained: Sequence[str], arou
             of_both = [before[strategy], after[strategy]]
             common = np.intersect1d(cited.group[of_both[0]], cited.group[of_both[1]])
             if not common.size:
-                raise UserError(
-                    f"--trained {shown(pair)}: no question in common: give both models' answers to the same questions."
-                )
+                raise UserError(f"--trained {shown(pair)}: no question in common: give answers to the same questions.")
             kept = [rows[np.isin(cited.group[rows], common)] for rows in of_both]
             if lost := sum(rows.size for rows in of_both) - sum(rows.size for rows in kept):
                 lines = f"{count(lost, 'answer')} to questions that only one of the two answered"

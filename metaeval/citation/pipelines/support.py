@@ -14,7 +14,7 @@ from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import Statistic, means
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedTable, Definition, Measure, Missing
-from metaeval.citation.pipelines.metric_verdicts import DEFAULT_BACKEND, Backend, Judges
+from metaeval.citation.pipelines.metric_verdicts import Backend, Judges
 from metaeval.citation.support.citation_judging import (
     SupportStatement,
     judge_levels,
@@ -91,10 +91,7 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     stated = [support_statements(answer, splitter) for answer in answers]
     labelled = any(row.from_file for of_answer in stated for row in of_answer)
     if not judges.cutoffs and not labelled:
-        raise UserError(
-            f"{shared.name_of_data(options.files)} holds no levels of support: name a metric that judges, as in --nli "
-            f"{DEFAULT_BACKEND}."
-        )
+        raise UserError(f"{shared.name_of_data(options.files)} holds no levels of support: name a metric with --nli.")
     settings = {name: getattr(options, name) for name in ("denominator", "stray", "matched")}
     cited = CitedTable(
         "support",

@@ -56,9 +56,7 @@ def counter(unit: str) -> Count:
             model_info(unit, timeout=5.0)
             tokenizer = AutoTokenizer.from_pretrained(unit, trust_remote_code=False)
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"tokenizer={unit} needs {error.name}: type {install_extra('models')}, or set tokenizer=words."
-        ) from error
+        raise UserError(f"tokenizer={unit} needs {error.name}: type {install_extra('models')}.") from error
     except Exception as error:  # a broken or missing tokenizer ends in errors of several libraries
         reason = " ".join(str(error).split())[:200]
         raise UserError(

@@ -90,9 +90,7 @@ def fact_prompts(options: ScifiOptions, chat: ChatOptions) -> dict[str, Prompt]:
     """
     user = {name: options.prompts / f"{name}.txt" for name in _PLACES} if options.prompts else {}
     if user and not any(path.is_file() for path in user.values()):
-        raise UserError(
-            f"prompts={options.prompts} holds no decomposition.txt or mapping.txt: name a folder that does."
-        )
+        raise UserError(f"prompts={options.prompts} holds no decomposition.txt or mapping.txt: name another folder.")
     ending = "-text.txt" if chat.output == "text" else ".txt"
     return {
         name: read_prompt(user[name] if name in user and user[name].is_file() else PROMPTS / f"{name}{ending}", places)

@@ -247,7 +247,7 @@ def test_the_explorer_shows_the_levels(cited):
     ("rows", "options", "says"),
     [
         ([{"id": "1", "text": "Geese [1].", "passages": ["Geese."]}], {}, "holds no levels of support: name a metric"),
-        (JUDGEMENTS, {"nli": "overlap"}, "give answers with passages, or the texts of their sources"),
+        (JUDGEMENTS, {"nli": "overlap"}, "give --sources FILE"),
         (JUDGEMENTS, {"measures": "trek"}, "Did you mean 'trec'"),
         (JUDGEMENTS, {"denominator": "0"}, "allowed: answered, topics, or a whole number from 1"),
         (RESOLVED, {"nli": "overlap", "partial": 0.9}, "--partial overlap=X not above --threshold"),

@@ -159,9 +159,7 @@ class MetaEvaluation:
             self.human = cited_alone(self.human)
         self.answers = [rated.answer for rated in self.human.answers]
         if self.names and not any(answer.passages for answer in self.answers):
-            raise UserError(
-                f"No answer in {self.name} has passages to judge its citations by: give answers with passages."
-            )
+            raise UserError(f"No answer in {self.name} has passages to judge by: give answers with passages.")
         self.profile = "paper" if options.profile == "aliice" else options.profile
         self.citeeval, self.splitter = CITEEVAL[self.profile], find_sentence_splitter(options.splitter)
         published = self.human.splits
