@@ -131,25 +131,22 @@ class Corpus:
     def __post_init__(self) -> None:
         seen: set[str] = set()
         for citation in self.citations:
-            if citation.id in seen:
-                raise UserError(f"Corpus {self.name!r}: citation id {citation.id!r} is used twice; ids must be unique.")
-            seen.add(citation.id)
-            self._check(citation)
-
-    def _check(self, citation: Citation) -> None:
-        where = f"Corpus {self.name!r}: citation {citation.id!r}"
-        if citation.statement_id not in self.statements:
-            raise UserError(f"{where} names statement {citation.statement_id!r}, which is not in the corpus: add it.")
-        document = self.documents.get(citation.document_id)
-        if document is None:
-            raise UserError(f"{where} names document {citation.document_id!r}, which is not in the corpus: add it.")
-        last = len(document.sentences) - 1
-        for evidence_set in citation.evidence:
-            if any(not 0 <= index <= last for index in evidence_set.sentences):
-                raise UserError(
-                    f"{where} marks evidence sentences {list(evidence_set.sentences)}, but document "
-                    f"{document.id!r} has {last + 1} published sentences (indices start at 0)."
-                )
+            name, where = citation.id, f"Corpus {self.name!r}: citation {citation.id!r}"
+            if name in seen:
+                raise UserError(f"Corpus {self.name!r}: citation id {name!r} is used twice; ids must be unique.")
+            seen.add(name)
+            if (statement := citation.statement_id) not in self.statements:
+                raise UserError(f"{where} names statement {statement!r}, which is not in the corpus: add it.")
+            document = self.documents.get(citation.document_id)
+            if document is None:
+                raise UserError(f"{where} names document {citation.document_id!r}, which is not in the corpus: add it.")
+            held = len(document.sentences)
+            for evidence_set in citation.evidence:
+                if any(not 0 <= index < held for index in evidence_set.sentences):
+                    raise UserError(
+                        f"{where} marks evidence sentences {list(evidence_set.sentences)}, but document "
+                        f"{document.id!r} has {held} published sentences (indices start at 0)."
+                    )
 
     @cached_property
     def fingerprint(self) -> str:

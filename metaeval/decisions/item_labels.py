@@ -76,7 +76,8 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
     """
     if labels is None:
         levels = {row.id: (row.level,) for row in items.rows if row.level is not None}
-        if not levels and items.table and _level_heading(items.table, mapping or {}):
+        named = items.table and (mapped(LABELS, mapping or {}).get("level") or items.table.like(LABELS["level"]))
+        if items.table and named and not levels:
             return _read(items.table, items, mapping or {})
         if not levels:
             table = f" If a column of {items.name} has them, {name_column('level')}." if items.table else ""
@@ -90,11 +91,6 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
     if isinstance(labels, Mapping):
         labels = [{"id": name, "level": level} for name, level in labels.items()]
     return _read(any_table(labels, "the labels"), items, mapping or {})
-
-
-def _level_heading(table: UserTable, mapping: Mapping[str, str]) -> str | None:
-    """Return the heading of the column of levels in a table of items; None where no heading says that it is."""
-    return mapped(LABELS, mapping).get("level") or next(iter(table.like(LABELS["level"])), None)
 
 
 def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping[str, str] | None) -> list[ItemLabels]:

@@ -27,7 +27,13 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
     if cited := files("per-citations-"):
         return cited, False
     if facts := files("per-facts-"):
-        return {name: [line for row in rows for line in _fact_lines(row)] for name, rows in facts.items()}, True
+        fact_lines: dict[str, list[Mapping[str, Any]]] = {name: [] for name in facts}
+        for name, row in ((name, row) for name, rows in facts.items() for row in rows):
+            verdict = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
+            for number in _numbers(row):  # a line for each passage that a SCiFi fact cites
+                held = row["passage"] is not None and number == row["passage"]
+                fact_lines[name].append({**row, **verdict, "citation": number, "cut": row["cut"] and held})
+        return fact_lines, True
     if not (statements := [row for rows in files("per-statements").values() for row in rows]):
         return {}, True
     verdicts: dict[str, list[Any]] = {"CiteEval": []}
@@ -39,14 +45,6 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
     for column, name in _judges(statements[0]):
         verdicts[name] = [line for row in statements for line in _statement_claims(row, column, "")]
     return verdicts, True
-
-
-def _fact_lines(row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield a line for each passage that a SCiFi fact cites, or one line if it cites none."""
-    verdict = {"claim": row["fact"], "score": row["value"], "recall": _recall(row["value"])}
-    for number in _numbers(row):
-        held = row["passage"] is not None and number == row["passage"]
-        yield {**row, **verdict, "citation": number, "cut": row["cut"] and held}
 
 
 def _numbers(row: Mapping[str, Any]) -> list[int] | list[None]:

@@ -9,9 +9,8 @@ from typing import Any
 from urllib.parse import quote
 
 from metaeval.analyses.suites.suite_runs import RECORD
-from metaeval.core.errors import UserError
 from metaeval.report.table_files import PAGE as REPORT
-from metaeval.runs.job import NAME, PAIRS, done_jobs, find_job, read_manifest, settings_of
+from metaeval.runs.job import NAME, PAIRS, find_job, read_manifest, settings_of
 
 
 def folder_of(name: str, results: Path) -> Path:
@@ -31,14 +30,6 @@ def folders_of(name: str, results: Path) -> list[Path]:
     files = [Path(paths[0]) for paths in json.loads(suite.read_text(encoding="utf-8"))["results"] if paths]
     # A suite that was moved still stands beside its runs.
     return [file.parent if file.is_file() else folder.parent / file.parent.name for file in files]
-
-
-def shown_jobs(results: Path) -> list[str]:
-    """Return the folders of all jobs that have a pair file, the newest first; raises `UserError` if none has."""
-    names = [str(job.folder) for job in done_jobs(results) if (job.folder / PAIRS).is_file()]
-    if not names:
-        raise UserError(f"{results} has no job with pairs yet: type 'metaeval run'.")
-    return names
 
 
 def report_below(folder: Path, page: Path) -> str:

@@ -10,6 +10,7 @@ from pydantic import Field
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, Done, FileOrName
 from metaeval.core.config import OutputSettings
 from metaeval.core.declared import Flag, MetricNames
+from metaeval.core.errors import UserError
 from metaeval.core.files import write_text
 
 if TYPE_CHECKING:
@@ -36,11 +37,16 @@ class ViewOptions(OutputSettings, DeclaredOptions):
 
 
 def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
-    from metaeval.explorer.job_folders import shown_jobs
     from metaeval.explorer.page_data import View, view_page
+    from metaeval.runs.job_folder import PAIRS, done_jobs
 
     view = View(options.data, options.max_pairs, options.explain, options.trust_config, progress)
-    jobs = options.jobs or (shown_jobs(options.results) if options.all else ("latest",))
+    jobs = options.jobs or ("latest",)
+    if options.all and not options.jobs:
+        folders = (job.folder for job in done_jobs(options.results))
+        jobs = tuple(str(folder) for folder in folders if (folder / PAIRS).is_file())
+        if not jobs:
+            raise UserError(f"{options.results} has no job with pairs yet: type 'metaeval run'.")
     page, lines = view_page(jobs, options.results, options.output, view)
 
     def write(path: Path) -> None:

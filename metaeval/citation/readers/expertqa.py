@@ -93,7 +93,7 @@ def read_judged(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, ExpertClaims,
             for claim in answer.rows("claims"):
                 support = claim.choice("support", published.SUPPORT)
                 entries = dict.fromkeys(claim.texts("evidence"))
-                texts = [text for entry in entries if (text := published.EvidencePassage.parse(entry).text)]
+                texts = [text for entry in entries if (text := published.parse_evidence(entry)[1])]
                 cited = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
                 # Each claim is one line: some end in the first number of a list, which a line break would make a
                 # sentence.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from metaeval.corpus.data_rows import CorpusDraft, DataRow, all_rows, content_id, strip_marks
 from metaeval.corpus.dataset import published
@@ -20,17 +20,10 @@ SUPPORT: Mapping[str | None, SupportLevel | None] = {
 }
 
 
-class EvidencePassage(NamedTuple):
-    """An evidence entry of a claim, parsed from "[1] url" and, after a blank line, the passage, which may be empty."""
-
-    url: str
-    text: str
-
-    @classmethod
-    def parse(cls, entry: str) -> EvidencePassage:
-        """Parse an entry; only the first blank line separates the url from the passage."""
-        head, _, text = entry.partition("\n\n")
-        return cls(strip_marks(head), text.strip())
+def parse_evidence(entry: str) -> tuple[str, str]:
+    """Return the url of an entry "[1] url" and its passage, which follows the first blank line and may be empty."""
+    head, _, text = entry.partition("\n\n")
+    return strip_marks(head), text.strip()
 
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
@@ -57,7 +50,7 @@ def _add_answer(
     for number, claim in enumerate(answer.rows("claims"), start=1):
         level = claim.choice("support", SUPPORT)
         entries = claim.texts("evidence")
-        passages = [EvidencePassage.parse(entry) for entry in dict.fromkeys(entries)]
+        passages = [*map(parse_evidence, dict.fromkeys(entries))]
         text = strip_marks(claim.text("claim_string"))
         reason = ""
         if not passages:
@@ -66,7 +59,7 @@ def _add_answer(
             reason = f"claims with evidence and no support judgement ({claim.fields['support'] or 'empty'})"
         elif not text:
             reason = "claims of nothing but citation marks"
-        elif options["without_text"] == "drop" and not any(passage.text for passage in passages):
+        elif options["without_text"] == "drop" and not any(passage for _, passage in passages):
             reason = "claims whose evidence is a bare URL (without_text=drop)"
         if level is None or reason:
             draft.drop(reason)
@@ -74,12 +67,12 @@ def _add_answer(
         together = level if options["unit"] == "passage" else None  # else the only citation has it
         statement_id = draft.statement(Statement(f"{group}-{number}", text, group, system, about, together))
         if options["unit"] == "claim":
-            texts = dict.fromkeys(passage.text for passage in passages if passage.text)
-            passages = [EvidencePassage(passages[0].url, "\n\n".join(texts))]
+            texts = dict.fromkeys(passage for _, passage in passages if passage)
+            passages = [(passages[0][0], "\n\n".join(texts))]
         elif len(passages) < len(entries):
             draft.drop("evidence listed twice for one claim", len(entries) - len(passages))
-        for passage in passages:
-            draft.cite(draft.next_id(statement_id), statement_id, draft.document(passage.text, url=passage.url), level)
+        for url, passage in passages:
+            draft.cite(draft.next_id(statement_id), statement_id, draft.document(passage, url=url), level)
 
 
 DATASET = published("expertqa", _load)

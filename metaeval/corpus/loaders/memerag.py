@@ -69,8 +69,11 @@ def _sentences(paths: Mapping[str, Path]) -> Iterator[tuple[Statement, list[str]
             passages = [passage.text("text") for passage in row.rows("context")]
             for sentence in row.rows("answer"):
                 sentence_id = f"{question}:{sentence.number('sentence_id')}"
-                text = sentence.text("sentence").strip()
-                yield Statement(sentence_id, text, question, meta=meta), passages, _labels(sentence)
+                voted = isinstance(sentence.fields.get("factuality"), list)
+                votes = sentence.texts("factuality") if voted else [sentence.fields.get("factuality")]
+                rows = (replace(sentence, fields={**sentence.fields, "factuality": vote}) for vote in votes)
+                statement = Statement(sentence_id, sentence.text("sentence").strip(), question, meta=meta)
+                yield statement, passages, [row.choice("factuality", LABELS) for row in rows]
 
 
 def _parsed_literals(row: DataRow) -> dict[str, Any]:
@@ -83,13 +86,6 @@ def _parsed_literals(row: DataRow) -> dict[str, Any]:
             except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
                 raise row.error(name, "a list of objects, or a Python literal of one") from error
     return lists
-
-
-def _labels(sentence: DataRow) -> list[SupportLevel | None]:
-    if not isinstance(sentence.fields.get("factuality"), list):
-        return [sentence.choice("factuality", LABELS)]
-    votes = sentence.texts("factuality")
-    return [replace(sentence, fields={"factuality": vote}).choice("factuality", LABELS) for vote in votes]
 
 
 DATASET = published("memerag", _load)

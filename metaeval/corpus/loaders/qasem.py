@@ -72,7 +72,12 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
             is_response = source == "verifiability"
             name = f"{source}-{model}" if is_response else f"{source}-{group}-{model}"
             system, meta = group.rpartition("-")[2] if is_response else model, {"datasource": row.text("datasource")}
-            draft.statement(Statement(name, detokenise(_summary(row)), group, system, meta))
+            summary = row.fields.get("summary")  # a list of sentences (cliff, factscore) or one (verifiability)
+            if isinstance(summary, list) and all(isinstance(sentence, list) for sentence in summary):
+                tokens = [str(token) for sentence in summary for token in sentence]
+            else:
+                tokens = row.texts("summary")
+            draft.statement(Statement(name, detokenise(tokens), group, system, meta))
             questions = row.rows("qas")
             of, supported = len(questions), sum(map(_is_supported, questions))
             document = draft.document(detokenise(row.texts("source")))
@@ -88,14 +93,6 @@ def _is_supported(question: DataRow) -> bool:
     if not votes or any(vote not in (0, 1) for vote in votes):
         raise question.error("annotations", "a list of 0 (supported) and 1 (hallucinated), not empty")
     return 2 * sum(votes) < len(votes)
-
-
-def _summary(row: DataRow) -> list[str]:
-    """Return all tokens of the summary, which is a list of sentences (cliff, factscore) or one (verifiability)."""
-    summary = row.fields.get("summary")
-    if isinstance(summary, list) and all(isinstance(sentence, list) for sentence in summary):
-        return [str(token) for sentence in summary for token in sentence]
-    return row.texts("summary")
 
 
 DATASET = published("qasem", _load)

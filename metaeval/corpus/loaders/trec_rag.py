@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from metaeval.core.errors import UserError
-from metaeval.corpus.data_rows import CorpusDraft, DataRow, read_rows
+from metaeval.corpus.data_rows import CorpusDraft, read_rows
 from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
@@ -71,19 +71,15 @@ def _judged(path: Path, part: str, draft: CorpusDraft) -> Iterator[Rating]:
         topic = row.identifier("narrative_id" if "narrative_id" in row.fields else "topic_id")
         run = row.identifier("run_id")
         for place, sentence in enumerate(row.rows("sentences")):
+            text = sentence.fields.get("text")
+            text = "" if isinstance(text, float) and text != text else sentence.text("text")  # NaN where there is none
             for number, citation in enumerate(sentence.rows("citations")):
                 level = citation.choice("support", LEVELS)
                 if level is None:
                     draft.drop(NOT_JUDGED)
                     continue
                 citation_id, segment = f"{run}|{topic}|s{place}|c{number}", citation.identifier("reference")
-                yield Rating(citation_id, topic, level, run, part, _text(sentence), fields={"segment": segment})
-
-
-def _text(sentence: DataRow) -> str:
-    """Return a sentence's text; empty where the published file has NaN in its place."""
-    text = sentence.fields.get("text")
-    return "" if isinstance(text, float) and text != text else sentence.text("text")
+                yield Rating(citation_id, topic, level, run, part, text, fields={"segment": segment})
 
 
 def _verdicts(path: Path) -> dict[str, float]:

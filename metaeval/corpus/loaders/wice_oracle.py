@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,26 +30,27 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
             for metric, file in (T5 | CHAT).items():
                 ending = "json" if metric in CHAT else "txt"
                 if path := paths.get(f"{file}.{part}.entailment_score.{ending}"):
-                    by_claim = _best_chunk(path, ids) if metric in T5 else _verdicts(path)
+                    if metric in T5:
+                        by_claim = _best_chunk(path, ids)
+                    else:  # a verdict on each claim: 0, 0.5 or 1
+                        verdicts = DataRow(str(path), read_object(path, FETCH))
+                        by_claim = {claim: finite(verdicts, claim) for claim in verdicts.fields}
                     scores.setdefault(metric, {}).update({claim: by_claim.get(claim) for claim in kept})
             of_claims: dict[str, list[DataRow]] = {claim: [] for claim in kept}
             for claim, row in zip(ids, rows, strict=True):
                 if claim in of_claims:
                     of_claims[claim].append(row)
             for claim, of_claim in of_claims.items():
-                first, sentences = of_claim[0], dict(pair for row in of_claim for pair in _numbered(row))
+                first, sentences = of_claim[0], dict[int, str]()
+                for row in of_claim:
+                    numbers, texts = row.row("meta").numbers("chunk_idx"), row.texts("evidence")
+                    if len(numbers) != len(texts):
+                        raise row.error("evidence", f"{len(numbers)} sentences, as chunk_idx has")
+                    sentences |= zip(numbers, texts, strict=True)
                 draft.statement(Statement(claim, first.text("claim"), group=first.row("meta").text("claim_title")))
                 document = draft.document(sentences=[sentences[number] for number in sorted(sentences)])
                 draft.cite(claim, claim, document, first.choice("label", LABELS))
     return draft.corpus(scores)
-
-
-def _numbered(row: DataRow) -> Iterable[tuple[int, str]]:
-    """Return (number in the page, sentence) for each sentence of a chunk."""
-    numbers, sentences = row.row("meta").numbers("chunk_idx"), row.texts("evidence")
-    if len(numbers) != len(sentences):
-        raise row.error("evidence", f"{len(numbers)} sentences, as chunk_idx has")
-    return zip(numbers, sentences, strict=True)
 
 
 def _best_chunk(path: Path, ids: list[str]) -> dict[str, float]:
@@ -65,12 +66,6 @@ def _best_chunk(path: Path, ids: list[str]) -> dict[str, float]:
         score = finite(DataRow(f"{path} line {number}", {"score": line}), "score")
         best[claim] = max(score, best.get(claim, score))
     return best
-
-
-def _verdicts(path: Path) -> dict[str, float]:
-    """Return a chat model's verdict on each claim (0, 0.5 or 1), by claim id."""
-    row = DataRow(str(path), read_object(path, FETCH))
-    return {claim: finite(row, claim) for claim in row.fields}
 
 
 DATASET = published("wice_oracle", _load)
