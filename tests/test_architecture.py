@@ -13,7 +13,7 @@ PACKAGES = ("metaeval", "metrics_zoo", "protocols")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 READS = "core.errors core.files core.parsing"
-TABLES = "core.tables core.cells core.headings core.sheets"
+TABLES = "core.tables core.cells core.headings"
 SETTINGS = f"core.registry core.declared core.config core.config_files {READS} {TABLES}"
 PROTOCOL = "protocols.contract protocols.comparison protocols.contrasts protocols.simulation"
 
@@ -25,9 +25,8 @@ ROOMS = {
     "core.files": "core.errors",
     "core.parsing": "core.errors core.files",
     "core.headings": "core.errors",
-    "core.cells": "core.parsing",
-    "core.sheets": READS,
-    "core.tables": f"core.cells core.headings core.sheets {READS}",
+    "core.cells": READS,
+    "core.tables": f"core.cells core.headings {READS}",
     "core.registry": "core.errors core.files",
     "core.declared": "core.registry core.errors core.files",
     "core.config_files": f"core.registry core.declared {READS}",

@@ -1,19 +1,28 @@
-"""The values in the cells of people's tables: texts, numbers, lists, blanks, and what programs write for no number."""
+"""The cells of people's tables: those of a spreadsheet, texts, numbers, lists, blanks, and what stands for no number.
+
+A sheet is read as it is stored, row by row: rows and cells without content cost nothing, however far away the last is.
+"""
 
 from __future__ import annotations
 
 import ast
+import datetime
+import io
 import math
 import re
-from collections.abc import Callable, Iterable
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metaeval.core.parsing import MalformedError, parse_json
+from metaeval.core.errors import UserError, shown
+from metaeval.core.files import read_bytes, spreadsheet_library
+from metaeval.core.parsing import MalformedError, most_expanded, parse_json
 
 Cells = NDArray[Any]
 """(n,) cells of a column: floats (NaN if blank), whole numbers, or Python objects (None if blank)."""
@@ -28,6 +37,70 @@ _ACCENTS = re.compile("[\u0300-\u036f]")
 _GUARDED = re.compile(r"'[=+@\t\r\n＝＋－＠-]")
 
 
+_MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=\"([^\"]{1,40})\"")
+
+
+def sheet_lines(path: Path) -> Iterator[tuple[int, list[Any]]]:
+    """Yield number and cells of each row that is not empty, of the only sheet of a file that has such rows.
+
+    A cell with a formula, an error, a date or a time is the `UserError` that says so. Raises `UserError` for another
+    format, a file that grows too large, none or several sheets with rows, and merged cells.
+    """
+    openpyxl = spreadsheet_library("save it as CSV")
+    content = read_bytes(path)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+            if size > (most := most_expanded(len(content))):
+                raise UserError(f"{path} grows to more than {most:,} bytes: save the sheet as CSV.")
+            book = openpyxl.load_workbook(io.BytesIO(content), read_only=True)
+            filled = [sheet for sheet in book.worksheets if _has_rows(sheet)]
+            if not filled:
+                raise UserError(f"{path} holds no rows; allowed: a header row, and rows.")
+            if len(filled) > 1:
+                names = ", ".join(shown(sheet.title) for sheet in filled)
+                raise UserError(
+                    f"{path} has {len(filled)} sheets ({names}): save the one that you mean in a file of its own."
+                )
+            # Merged ranges are in the sheet's XML alone.
+            ranges, tail = list[bytes](), b""
+            with archive.open(vars(filled[0])["_worksheet_path"]) as file:
+                while block := file.read(1 << 20):
+                    ranges += _MERGED.findall(tail + block)
+                    tail = block[-100:]
+            if ranges:
+                merged = min(ranges).decode("ascii", "replace")
+                raise UserError(f"{path} cells {merged} are merged: unmerge them, and write their text in each cell.")
+            for number, cells in enumerate(filled[0].iter_rows(), start=1):
+                if any(cell.value is not None and str(cell.value).strip() for cell in cells):
+                    yield number, [_sheet_cell(path, cell) for cell in cells]
+    except UserError:
+        raise
+    except Exception as error:  # openpyxl lets out whatever it stumbles over: KeyError, BadZipFile, ParseError ...
+        raise UserError(f"{path} is not a readable .xlsx file ({type(error).__name__}): save it again.") from error
+
+
+def _has_rows(sheet: Any) -> bool:
+    """Return whether a sheet has content outside its first cell; the size that it declares is not used."""
+    sheet.reset_dimensions()
+    rows = enumerate(sheet.iter_rows())
+    return any(cell.value is not None and (row or column) for row, cells in rows for column, cell in enumerate(cells))
+
+
+def _sheet_cell(path: Path, cell: Any) -> Any:
+    value = cell.value
+    if cell.data_type == "f":
+        why = f"holds a formula ({shown(str(value), 40)}): copy the column, and paste its values over it"
+    elif cell.data_type == "e":
+        why = f"holds the error {value}: mend it, or clear the cell"
+    elif isinstance(value, datetime.date | datetime.time | datetime.timedelta):
+        what = f"a date ({value:%Y-%m-%d})" if isinstance(value, datetime.date) else f"a time ({value})"
+        why = f"holds {what}, where text or a number is wanted: format the column as text, and type it again"
+    else:
+        return value
+    return UserError(f"{path} cell {cell.coordinate} {why}.")
+
+
 def cells_of(values: Any) -> Cells:
     """Return a column of an array, a data frame, or a sequence as cells; a list for any kind of list in a cell."""
     kind = getattr(values, "dtype", None)
@@ -35,7 +108,7 @@ def cells_of(values: Any) -> Cells:
         return np.asarray(values, f"{kind.kind}8")
     if way := next((way for way in ("tolist", "to_list", "to_pylist") if hasattr(values, way)), ""):
         values = getattr(values, way)()
-    cells = [None if is_blank(cell) else _plain_cell(cell) for cell in values]
+    cells: list[Any] = [None if is_blank(cell) else _plain_cell(cell) for cell in values]
     kinds = set(map(type, cells))
     if float in kinds and kinds <= {float, type(None)}:
         return np.array(cells, np.float64)

@@ -1,4 +1,4 @@
-"""Files: atomic writes, inputs that may not be overwritten, hashes, canonical JSON, and the cache folder."""
+"""Files: atomic writes (texts, tables), inputs that may not be overwritten, hashes, and the cache folder."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from metaeval.core.errors import UserError, visible
+from metaeval.core.errors import UserError, install_extra, visible
 
 UNFINISHED = ".unfinished"
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -161,6 +161,75 @@ def write_texts(texts: Mapping[Path, str]) -> list[Path]:
     for path, text in texts.items():
         write_text(path, text)
     return list(texts)
+
+
+WRITTEN = (".csv", ".tsv", ".xlsx", ".jsonl")
+"""Endings of the tables that are written."""
+
+
+def write_table(
+    path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
+) -> None:
+    """Write a table for people to fill in, atomically, in the format of the path's ending; no text acts as a formula.
+
+    choices: allowed cells by heading, for formats that can enforce them. Raises `UserError` where openpyxl is missing.
+    """
+    ending = path.suffix.lower()
+    if ending == ".jsonl":
+        lines = [dict(zip(headings, row, strict=True)) for row in rows]
+        write_text(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    elif ending == ".csv":
+        write_text(path, csv_text([headings, *rows]))
+    elif ending == ".xlsx":
+        _write_sheet(path, headings, rows, choices)
+    else:
+        in_lines = [
+            [" ".join(visible(cell).split()) if isinstance(cell, str) else cell for cell in line]
+            for line in (headings, *rows)
+        ]
+        write_text(path, csv_text(in_lines, newline="\n", delimiter="\t"))
+
+
+def _write_sheet(
+    path: Path, headings: Sequence[str], rows: Sequence[Sequence[Any]], choices: Mapping[str, Sequence[str]]
+) -> None:
+    openpyxl = spreadsheet_library("write .csv")
+    styles, illegal = openpyxl.styles, openpyxl.cell.cell.ILLEGAL_CHARACTERS_RE
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for number, row in enumerate([headings, *rows], start=1):
+        for place, value in enumerate(row, start=1):
+            cell = sheet.cell(number, place)
+            if not isinstance(value, str):
+                cell.value = value
+                continue
+            cell.value = illegal.sub(" ", visible(value, keep="\t\n"))  # openpyxl cuts what a cell cannot hold
+            cell.data_type = "s"  # whatever it begins with
+            cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
+            cell.font = styles.Font(bold=number == 1)
+    for place, heading in enumerate(headings, start=1):
+        letter = openpyxl.utils.get_column_letter(place)
+        longest = max((len(str(row[place - 1])) for row in rows), default=0)
+        sheet.column_dimensions[letter].width = min(max(longest, len(heading), 8) + 2, 80)
+        if heading in choices:
+            listed, kinds = ",".join(choices[heading]), openpyxl.worksheet.datavalidation
+            choice = kinds.DataValidation(type="list", formula1=f'"{listed}"', allow_blank=True)
+            choice.add(f"{letter}2:{letter}{len(rows) + 1}")
+            sheet.add_data_validation(choice)
+    sheet.freeze_panes = "A2"
+    with atomic_write(path) as file:  # around the saving, which writes temporary files: a full disk is one sentence
+        book.save(file)
+
+
+def spreadsheet_library(otherwise: str) -> Any:
+    """Return the package openpyxl; raises `UserError` if it is not installed. otherwise: what to do without it."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise UserError(
+            f"A .xlsx file needs openpyxl, which is not installed here: type {install_extra('xlsx')}, or {otherwise}."
+        ) from error
+    return openpyxl
 
 
 MOST_BYTES = 1 << 32

@@ -1,4 +1,4 @@
-"""Parse JSON, YAML, CSV, gzip and Parquet files that come from outside, within limits.
+"""Parse JSON, YAML, CSV, gzip and Parquet files and texts of any encoding that come from outside, within limits.
 
 A text over a limit is malformed, like one that is not of its format: an error says so in one sentence, and a program
 never sees a value that it could not hash, compare, print or write again.
@@ -6,10 +6,12 @@ never sees a value that it could not hash, compare, print or write again.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import json
+import logging
 import math
 import re
 import zlib
@@ -34,6 +36,7 @@ EXPANSION = 200
 LONGEST_LINE = 1 << 29
 """Most bytes of a line of a compressed file. The longest of the published files has 52 million."""
 
+_log = logging.getLogger("metaeval")
 _FREE = 1 << 26  # bytes that any compressed file may grow to
 _BATCH_BYTES = 1 << 28  # of the texts of a Parquet batch
 _PARQUET_FREE, _PARQUET_EXPANSION = 1 << 28, 1000  # texts that rows repeat are stored once
@@ -169,6 +172,66 @@ def read_text(path: Path, then: str = "") -> str:
         ) from error
     except MalformedError as error:
         raise UserError(f"Cannot read {path}: {error}{ending(then, ';')}") from error
+
+
+_MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+_USUAL = "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp932 gb18030 big5 cp949 mac_roman".split()
+_SAMPLE = 1 << 16
+_WORD = re.compile(rb"[^\x00-\x2c;\x7f]*[\x80-\xff][^\x00-\x2c;\x7f]*")
+_SAVE = "save it as UTF-8 (in a spreadsheet: CSV UTF-8), or name its encoding with --set encoding=NAME"
+
+
+def decoded(path: Path, encoding: str = "") -> str:
+    """Return the text of a file, decompressed if gzipped, without a byte-order mark.
+
+    encoding: of the file; empty: that of its byte-order mark, else UTF-8, else what its bytes look like, and a warning.
+    Raises `UserError` for a file that cannot be read, an unknown encoding, and bytes that are not text in it.
+    """
+    try:
+        content = gunzipped(read_bytes(path, _SAVE))
+    except MalformedError as error:
+        raise UserError(f"Cannot read {path}: {error}; {_SAVE}.") from error
+    marked = next((name for mark, name in _MARKS.items() if content.startswith(mark)), "utf-8")
+    try:
+        return _text(content, encoding or marked)
+    except LookupError as error:
+        raise UserError(f"--set encoding={shown(encoding)} is unknown; allowed: Python's, such as cp1252.") from error
+    except UnicodeError as error:
+        place = f"byte {error.start}" if isinstance(error, UnicodeDecodeError) else str(error)
+        likely, others = ("", []) if encoding else _likely(content)
+        if not likely:
+            raise UserError(f"{path} is not {encoding or 'UTF-8'} text ({place}): {_SAVE}.") from error
+    word = _WORD.search(content)
+    example = f" ({shown(word[0][:40].decode(likely, 'replace'))})" if word else ""
+    also = f", and could be {' or '.join(others)}" if others else ""
+    _log.warning("%s is not UTF-8: it is read as %s%s%s; --set encoding=NAME decides.", path, likely, example, also)
+    return _text(content, likely)
+
+
+def _text(content: bytes, encoding: str) -> str:
+    return content.decode(encoding).removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _likely(content: bytes) -> tuple[str, list[str]]:
+    """Return the encoding that bytes look like ("" if none fits), and the others that fit as well.
+
+    Lines that are not ASCII decide. Encodings that fit equally come in the order of `_USUAL`, the most used first.
+    """
+    from charset_normalizer import from_bytes  # most files are UTF-8 and spared its start
+
+    lines = [line for line in content.split(b"\n") if not line.isascii()]
+    matches = from_bytes(b"\n".join(lines)[:_SAMPLE], cp_isolation=_USUAL)
+    best = matches.best()
+    if best is None:
+        return "", []
+    alike = [match for match in matches if (match.chaos, match.coherence) == (best.chaos, best.coherence)]
+    names = [min(match.could_be_from_charset, key=_USUAL.index) for match in alike]
+    fitting = []
+    for name in sorted(names, key=_USUAL.index):
+        with suppress(UnicodeError):
+            content.decode(name)
+            fitting.append(name)
+    return (fitting[0], fitting[1:]) if fitting else ("", [])
 
 
 def read_json(path: Path, then: str = "") -> Any:

@@ -40,14 +40,14 @@ from metaeval.core.cells import (
     objects,
     plain_heading,
     plain_numbers,
+    sheet_lines,
     text_of,
     without_brackets,
 )
 from metaeval.core.errors import UserError, count, did_you_mean, shown
 from metaeval.core.files import MOST_BYTES
 from metaeval.core.headings import PAIRS, READING, TEXTS, Headings
-from metaeval.core.parsing import MalformedError, json_objects, parquet_library, parquet_parts
-from metaeval.core.sheets import decoded, sheet_lines
+from metaeval.core.parsing import MalformedError, decoded, json_objects, parquet_library, parquet_parts
 
 if TYPE_CHECKING:
     from pandas import DataFrame

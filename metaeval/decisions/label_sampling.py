@@ -10,8 +10,7 @@ import numpy as np
 
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError, unknown
-from metaeval.core.files import write_text
-from metaeval.core.sheets import WRITTEN, write_table
+from metaeval.core.files import WRITTEN, write_table, write_text
 from metaeval.decisions.citation_items import CitationItems
 from metaeval.decisions.item_labels import Drawn, DrawnUnit, ItemLabels, labelled_sample
 from metaeval.decisions.item_scores import filled, scored

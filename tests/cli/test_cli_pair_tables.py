@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.core.sheets import write_table
+from metaeval.core.files import write_table
 from metaeval.report.result import load_result
 from metaeval.scoring.score_files import read_scores
 from tests.cli.samples import write_lines

@@ -18,10 +18,10 @@ from metaeval.core.files import (
     inputs_protected,
     sha256_file,
     sha256_json,
+    write_table,
     write_text,
 )
 from metaeval.core.parsing import read_text
-from metaeval.core.sheets import write_table
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

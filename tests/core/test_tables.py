@@ -12,10 +12,9 @@ import pytest
 from metaeval.core import headings
 from metaeval.core.cells import cell_list
 from metaeval.core.errors import UserError
-from metaeval.core.files import csv_text
+from metaeval.core.files import csv_text, write_table
 from metaeval.core.headings import LABELS, read_columns, reading_tables
 from metaeval.core.parsing import MalformedError
-from metaeval.core.sheets import write_table
 from metaeval.core.tables import any_table, read_table, table_of, warn_of_swap
 
 ROLES = {"id": ("id", "item id"), "level": ("level", "verdict")}
