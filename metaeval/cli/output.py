@@ -125,13 +125,6 @@ def _unit(metric: str) -> str:
     return "replies" if metric.startswith(ASKING) else "pairs"
 
 
-_WIDEST = 100
-"""Most characters of a line of running text on a terminal."""
-
-_CAUTIONS = 1
-"""Number of cautions that are printed; the others are in report.html."""
-
-
 def say(text: object, err: bool = False) -> None:
     """Print one line with visible characters only; commands print only through this module."""
     typer.echo(Shown(str(text)), err=err)  # noqa: TID251
@@ -198,8 +191,8 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
     from metaeval.report.terminal import show_sentences as show
 
     console = Console()
-    left = len(cautions) - _CAUTIONS
-    kept = [f"{text} ({left} more in report.html)" if left > 0 else text for text in cautions[:_CAUTIONS]]
+    left = len(cautions) - 1
+    kept = [f"{text} ({left} more in report.html)" if left > 0 else text for text in cautions[:1]]
     several = len(sentences) > 1
     numbered = [(f"{number}." if several else "", text) for number, text in enumerate(sentences, start=1)]
     for part in filter(None, ([("!", text) for text in kept], numbered)):

@@ -159,19 +159,14 @@ def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experimen
     if not typed.get("trust_config"):
         of_file = {key: value for key, value in values.items() if key not in typed}
         check_file(path, of_file)
-        _check_places(path, of_file)
+        for name in sorted(WRITTEN & of_file.keys()):
+            place = of_file[name]
+            if isinstance(place, str) and not Path(place).resolve().is_relative_to(Path.cwd().resolve()):
+                raise UntrustedError(
+                    f"{path} sets {name}: {shown(place)}, which is outside this folder. A file may choose that only "
+                    f"where it is trusted: read the file, then add --set {TRUST}, or type this setting yourself."
+                )
     return values
-
-
-def _check_places(where: object, settings: Mapping[str, Any]) -> None:
-    """Raise `UntrustedError` for settings of an untrusted file that would write outside the current folder."""
-    for name in sorted(WRITTEN & settings.keys()):
-        place = settings[name]
-        if isinstance(place, str) and not Path(place).resolve().is_relative_to(Path.cwd().resolve()):
-            raise UntrustedError(
-                f"{where} sets {name}: {shown(place)}, which is outside this folder. A file may choose that only where "
-                f"it is trusted: read the file, then add --set {TRUST}, or type this setting yourself."
-            )
 
 
 def read_entries(listed: Any) -> list[dict[str, Any]]:

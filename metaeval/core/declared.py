@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -174,7 +174,7 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelle
             f"{name}.{last}"
             for name in known
             if last in getattr(model.model_fields[name].annotation, "model_fields", {})
-            or last in _listed_names(model.model_fields[name])
+            or last in dict(cast(Any, model.model_fields[name].json_schema_extra or {})).get("names", ())
         ]
         hint = f" Did you mean {' or '.join(map(repr, inside))}?" if inside else did_you_mean(last, known)
         remedy = hint if hint and len(known) > _LISTED else f"{hint} {allowed}."
@@ -195,11 +195,6 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelle
         hint = did_you_mean(first["input"], re.findall(r"'([^']*)'", str(first["ctx"]["expected"])))
     value = reprlib.repr(str(first["input"]) if isinstance(first["input"], Path) else first["input"])
     return f"{subject} {verb} {value}: it should be {message}.{hint}"
-
-
-def _listed_names(field: FieldInfo) -> Any:
-    """Return the names that a mapping takes, where its declaration lists them."""
-    return field.json_schema_extra.get("names", ()) if isinstance(field.json_schema_extra, dict) else ()
 
 
 def as_list(value: Any) -> Any:

@@ -477,6 +477,8 @@ def parquet_parts(path: Path, rows: int = 65_536) -> Iterator[Any]:
 
 def _bounded_batches(file: Any, parquet: Any, rows: int) -> Iterator[Any]:
     """Yield batches of at most `rows` rows; of fewer where each could repeat a long text that the file stores once."""
+    from pyarrow import compute
+
     library = parquet_library()
     kinds = library.types
     fields = parquet.schema_arrow
@@ -485,13 +487,8 @@ def _bounded_batches(file: Any, parquet: Any, rows: int) -> Iterator[Any]:
     for group in range(parquet.num_row_groups):
         longest = 1
         for batch in coded.iter_batches(1, [group], texts, use_threads=False) if coded else ():
-            longest = max([1, *(_longest(column.dictionary) for column in batch.columns)])
+            sizes = (compute.max(compute.binary_length(column.dictionary)).as_py() for column in batch.columns)
+            longest = max(1, *(size or 0 for size in sizes))
             break
         at_once = max(1, min(rows, _BATCH_BYTES // longest))
         yield from parquet.iter_batches(at_once, [group], use_threads=False)
-
-
-def _longest(texts: Any) -> int:
-    from pyarrow import compute
-
-    return int(compute.max(compute.binary_length(texts)).as_py() or 0)

@@ -45,7 +45,7 @@ from metaeval.core.cells import (
     without_brackets,
 )
 from metaeval.core.errors import UserError, count, did_you_mean, shown
-from metaeval.core.files import MOST_BYTES
+from metaeval.core.files import MOST_BYTES, spreadsheet_library
 from metaeval.core.headings import PAIRS, READING, TEXTS, Headings
 from metaeval.core.parsing import MalformedError, decoded, json_objects, parquet_library, parquet_parts
 
@@ -306,9 +306,8 @@ def read_table(path: Path) -> UserTable:
         raise UserError(f"Cannot read {path}: No such file; allowed: a table as CSV, TSV, XLSX, Parquet or JSON lines.")
     ending = unzipped_ending(path)
     if ending == ".xlsx":
-        from openpyxl.utils import get_column_letter
-
-        return _from_lines(path, "row", sheet_lines(path), get_column_letter)
+        letter = spreadsheet_library("save it as CSV").utils.get_column_letter
+        return _from_lines(path, "row", sheet_lines(path), letter)
     if ending in (".csv", ".tsv", ".txt"):
         return _from_lines(path, "line", _delimited(path, ending))
     if ending in (".xls", ".ods", ".numbers"):
