@@ -355,40 +355,41 @@ def headings_of(names: Iterable[Any], where: str) -> list[str]:
 
 
 def of_columns(
-    name: str, headings: Sequence[str], columns: Iterable[Cells], numbers: Iterable[int], unit: str, letters: Any = ()
+    name: str, headings: Sequence[str], columns: Iterable[Cells], numbers: Any, unit: str, letters: Any = ()
 ) -> UserTable:
     """Return a table without the columns of row numbers that pandas writes; `UserError` for one without rows."""
     import pandas
 
+    letters, kept = dict(letters), list[tuple[str, Cells]]()
+    for place, (heading, cells) in enumerate(zip(headings, columns, strict=True)):
+        if _INDEX.fullmatch(heading) and (not place or heading.startswith("__")):
+            read = plain_numbers(cells)
+            empty = np.isnan(read).all()
+            if empty or (np.unique(read).size == read.size and ((read % 1 == 0) & (read >= 0)).all()):
+                if not empty:
+                    why = "holds row numbers, as pandas writes them, and is left out; a column of ids needs another"
+                    _log.warning("%s: the column %s %s heading.", name, shown(heading), why)
+                continue
+            if not heading:
+                row = int(np.argmax(~np.isnan(read)))
+                raise _without_heading(name, unit, letters.get(""), numbers[row], cells[row])
+        kept.append((heading, cells))
     frame = pandas.DataFrame(
-        dict(enumerate(pandas.Series(cells, dtype=cells.dtype, copy=False) for cells in columns)), copy=False
+        {place: pandas.Series(cells, dtype=cells.dtype, copy=False) for place, (_, cells) in enumerate(kept)},
+        copy=False,
     )
-    frame.columns, frame.index = pandas.Index(list(headings), dtype=object), pandas.Index(numbers)
-    table = UserTable(name, frame, unit, dict(letters))
     if not frame.size:
         raise UserError(
             f"{name} holds no rows; allowed: a header line, and rows (in Python a data frame, or a list of mappings)."
         )
-    for place, heading in enumerate(headings):
-        if not _INDEX.fullmatch(heading) or (place and not heading.startswith("__")):
-            continue
-        read = table.plain(heading)
-        empty = np.isnan(read).all()
-        if empty or (np.unique(read).size == read.size and ((read % 1 == 0) & (read >= 0)).all()):
-            if not empty:
-                why = "holds row numbers, as pandas writes them, and is left out; a column of ids needs another heading"
-                _log.warning("%s: the column %s %s.", name, shown(heading), why)
-            kept = [other for other in headings if other != heading]
-            return of_columns(name, kept, [frame[other].to_numpy() for other in kept], numbers, unit, letters)
-        if not heading:
-            row = table.rows[int(np.argmax(~np.isnan(read)))]
-            raise _without_heading(row.place("") if letters else row.where, row.value(""))
-    return table
+    frame.columns, frame.index = pandas.Index([heading for heading, _ in kept], dtype=object), pandas.Index(numbers)
+    return UserTable(name, frame, unit, letters)
 
 
-def _without_heading(place: str, cell: Any) -> UserError:
+def _without_heading(name: str, unit: str, letter: str | None, number: int, cell: Any) -> UserError:
+    place = f"cell {letter}{number}" if letter else f"{unit} {number}"
     why = "in a column without a heading. Write one header row with a name for each column."
-    return cell if isinstance(cell, UserError) else UserError(f"{place} has {shown(str(cell), 30)} {why}")
+    return cell if isinstance(cell, UserError) else UserError(f"{name} {place} has {shown(str(cell), 30)} {why}")
 
 
 def _delimited(path: Path, ending: str) -> Iterator[tuple[int, list[str]]]:
@@ -440,9 +441,8 @@ def _from_lines(
             if place in parts:
                 parts[place].append(cells)
             elif (filled := np.flatnonzero(cells != None)).size:  # noqa: E711 - of each cell
-                number = some[filled[0]]
-                at = f"{path} cell {letter(place + 1)}{number}" if letter else f"{path} {unit} {number}"
-                raise _without_heading(at, cells[filled[0]])
+                row = filled[0]
+                raise _without_heading(str(path), unit, letter and letter(place + 1), some[row], cells[row])
     letters = {headings[place]: letter(place + 1) for place in named} if letter else {}
     columns = [np.concatenate(parts.pop(place)) for place in named]
     return of_columns(str(path), [headings[place] for place in named], columns, np.concatenate(numbers), unit, letters)
