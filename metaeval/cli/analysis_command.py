@@ -24,14 +24,13 @@ from metaeval.core.files import declare, inputs_protected
 if TYPE_CHECKING:
     from metaeval.analyses.analysis_job import WrittenJob
 
-_SET = Annotated[
-    list[str] | None,
-    Option("--set", "-s", help="Any other setting, as chunk.size=100. Repeatable.", metavar="KEY=VALUE"),
-]
-_FULL = Annotated[
-    bool, Option("--full", help="Print every table whole, with all measures, controls, notes and signatures.")
-]
-_QUIET = Annotated[bool, Option("--quiet", "-q", help="Write files only: no progress, no tables.")]
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY
+_SETTINGS = Option("--set", "-s", help="Any other setting, as chunk.size=100. Repeatable.", metavar="KEY=VALUE")
+_WHOLE = Option("--full", help="Print every table whole, with all measures, controls, notes and signatures.")
+_FILES = Option("--quiet", "-q", help="Write files only: no progress, no tables.")
+_SET = inspect.Parameter("set", _KEYWORD, default=None, annotation=Annotated[list[str] | None, _SETTINGS])
+_FULL = inspect.Parameter("full", _KEYWORD, default=False, annotation=Annotated[bool, _WHOLE])
+_QUIET = inspect.Parameter("quiet", _KEYWORD, default=False, annotation=Annotated[bool, _FILES])
 
 
 class _Command(TyperCommand):
@@ -76,17 +75,7 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
     settable = in_part or analysis.options.model_config.get("extra") == "allow"
     prints_on = issubclass(analysis.options, AnalysisOptions) and issubclass(analysis.options, ResultsSettings)
     can_be_quiet = prints_on or issubclass(analysis.options, ExecutorSettings | BudgetSettings)
-    shared: list[tuple[str, Any, Any]] = [
-        *([("set", _SET, None)] if settable else []),
-        *([("full", _FULL, False)] if analysis.headline else []),
-        *([("quiet", _QUIET, False)] if can_be_quiet else []),
-    ]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [
-        *typed,
-        *(inspect.Parameter(name, keyword, default=default, annotation=kind) for name, kind, default in shared),
-    ]
-
+    parameters = [*typed, *[_SET] * settable, *[_FULL] * analysis.headline, *[_QUIET] * can_be_quiet]
     refuse_duplicates(analysis.name, parameters)
     joined = [part.name for part in typed if is_joined(fields[part.name])]
 
@@ -114,17 +103,8 @@ def help_of(analysis: Analysis) -> str:
     """Return the help text of a command: summary, further paragraphs, settings for --set, and examples."""
     rarer = [name for name in own_fields(analysis.options) if name in analysis.options.untyped]
     settings = f"Settings of its own for --set: {', '.join(rarer)}." if rarer else ""
-    examples = "\n".join(["\b", "Examples:", *(_example(line) for line in analysis.examples)])
-    return "\n\n".join(
-        filter(
-            None,
-            [
-                analysis.summary,
-                " ".join(filter(None, [analysis.about, settings])),
-                examples if analysis.examples else "",
-            ],
-        )
-    )
+    examples = "\n".join(["\b", "Examples:", *map(_example, analysis.examples)]) if analysis.examples else ""
+    return "\n\n".join(filter(None, [analysis.summary, f"{analysis.about} {settings}".strip(), examples]))
 
 
 def _example(line: str) -> str:
