@@ -35,12 +35,16 @@ def _list(options: ResultsListOptions, progress: Progress) -> Done:
 
     rows = []
     for job in done_jobs(options.results):
+        name = job.command.replace(" ", ".")
+        takes = registry.find("analysis", name).options.model_fields if name in registry.names("analysis") else {}
+        # A job's metrics are its own, or the settings' defaults of a command without metrics.
+        own = tuple(job.metrics) != RunConfig().metrics or not takes or {"metrics", "metric"} & takes.keys()
         gone = sum(not (job.folder / name).is_file() for name in job.files)
         rows.append(
             {
                 "job": job.name,
                 "command": job.command,
-                "metrics": ", ".join(job.metrics if _uses_metrics(job) else ()),
+                "metrics": ", ".join(job.metrics if own else ()),
                 "files": f"{len(job.files)}, {gone} gone" if gone else str(len(job.files)),
                 "finished": f"{job.finished[:16]}Z",
             }
@@ -48,14 +52,6 @@ def _list(options: ResultsListOptions, progress: Progress) -> Done:
     return Done(
         value=Table(records=rows), verdict=[] if rows else [f"No job in {options.results}/: metaeval run makes one."]
     )
-
-
-def _uses_metrics(job: DoneJob) -> bool:
-    """Return whether a job's metrics are its own, and not the settings' defaults of a command without metrics."""
-    name = job.command.replace(" ", ".")
-    if tuple(job.metrics) != RunConfig().metrics or name not in registry.names("analysis"):
-        return True
-    return not {"metrics", "metric"}.isdisjoint(registry.find("analysis", name).options.model_fields)
 
 
 LIST = Analysis(

@@ -69,8 +69,13 @@ def readiness(name: str, metric: Metric) -> Readiness:
     if missing := card.missing:
         detail = f"extra {card.extra!r}" if card.extra else ", ".join(missing)
         return Readiness(name, card, ReadinessState.PACKAGE, detail)
-    if key := _missing_key(metric.options):
-        return Readiness(name, card, ReadinessState.KEY, key)
+    # A judge needs its API key, unless it is asked at an address of the user's with no variable of its own.
+    options = metric.options
+    variable = getattr(options, "api_key_env", "")
+    defaults = {field: declared.default for field, declared in type(options).model_fields.items()}
+    asks_default = getattr(options, "base_url", "") == defaults.get("base_url")
+    if variable and (asks_default or variable != defaults["api_key_env"]) and not os.environ.get(variable, "").strip():
+        return Readiness(name, card, ReadinessState.KEY, variable)
     if download := _download_of(metric):
         return Readiness(name, card, ReadinessState.DOWNLOAD, download)
     return Readiness(name, card, ReadinessState.READY)
@@ -87,15 +92,6 @@ def state_of(name: str, registered_as: str) -> Readiness:
     except UserError as error:
         card = getattr(kind, "card", None)
         return Readiness(name, card if isinstance(card, MetricCard) else None, ReadinessState.BROKEN, str(error))
-
-
-def _missing_key(options: Any) -> str:
-    """Return the environment variable of a judge's API key if it is needed and unset; otherwise an empty text."""
-    variable = getattr(options, "api_key_env", "")
-    defaults = {name: field.default for name, field in type(options).model_fields.items()}
-    asks_default = getattr(options, "base_url", "") == defaults.get("base_url")
-    needed = variable and (asks_default or variable != defaults["api_key_env"])
-    return str(variable) if needed and not os.environ.get(variable, "").strip() else ""
 
 
 def _download_of(metric: Metric) -> str:

@@ -10,8 +10,7 @@ from metaeval.analyses.comparing.agreement import agreement_sheet
 from metaeval.analyses.panel import load_panel
 from metaeval.core import registry
 from metaeval.core.config import load_run
-from metaeval.runs.score import column_of
-from metaeval.scoring.contract import PairScore, Status
+from metaeval.runs.score import array_column
 
 
 def test_agreement_is_scipys_spearman_on_the_rows_that_both_scored(scored_folder):
@@ -19,14 +18,7 @@ def test_agreement_is_scipys_spearman_on_the_rows_that_both_scored(scored_folder
     rng = np.random.default_rng(0)
     a, b, c = rng.normal(size=(3, len(panel.source.rows)))
     a[:100] = np.nan
-    columns = [
-        column_of(
-            name,
-            [PairScore(None, Status.ABSENT) if np.isnan(value) else PairScore(float(value)) for value in values],
-            {"metric": name},
-        )
-        for name, values in {"a": a, "b": b + c, "c": c}.items()
-    ]
+    columns = [array_column(name, values, {"metric": name}) for name, values in {"a": a, "b": b + c, "c": c}.items()]
 
     sheet = agreement_sheet(replace(panel, columns=columns), (registry.find("protocol", "correlation"), {}))
 

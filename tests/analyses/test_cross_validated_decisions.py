@@ -17,8 +17,7 @@ from metaeval.analyses.panel import judged, load_panel
 from metaeval.core import registry
 from metaeval.core.config import load_run
 from metaeval.core.errors import UserError
-from metaeval.runs.score import column_of
-from metaeval.scoring.contract import PairScore, Status
+from metaeval.runs.score import array_column
 from metaeval.stats.classification import level_f1, level_recall
 from protocols.contract import Resampling
 
@@ -87,8 +86,8 @@ def test_sheets_hold_every_fold_level_target_and_bin(panel, frame):
 def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame):
     # Scores that know full from the rest and nothing else: no two cuts part partial from none.
     gold = dict(zip(frame.numbers.tolist(), frame.gold.tolist(), strict=True))
-    answers = [PairScore(float(gold.get(number, 0.0) == 2)) for number in range(len(panel.source.rows))]
-    column = column_of("full or not", answers, {"metric": "x"})
+    score = np.array([float(gold.get(number, 0.0) == 2) for number in range(len(panel.source.rows))])
+    column = array_column("full or not", score, {"metric": "x"})
 
     found = cross_validated_decisions(frame, column, OPTIONS)
     thresholds, levels, *_ = decision_sheets(panel, frame, OPTIONS, [found])
@@ -123,11 +122,10 @@ def test_two_levels_are_decided_as_the_protocol_decides_them(panel, frame, left_
 
 def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
     gold = dict(zip(frame.numbers.tolist(), frame.gold.tolist(), strict=True))
-    absent = PairScore(None, Status.ABSENT)
-    answers = [absent if gold.get(n) == 1 else PairScore(float(n)) for n in range(len(panel.source.rows))]
+    score = np.array([np.nan if gold.get(n) == 1 else float(n) for n in range(len(panel.source.rows))])
 
     with pytest.raises(UserError, match="scored no row of mini of level partial"):
-        cross_validated_decisions(frame, column_of("gaps", answers, {"metric": "x"}), OPTIONS)
+        cross_validated_decisions(frame, array_column("gaps", score, {"metric": "x"}), OPTIONS)
 
 
 def test_folds_that_the_groups_do_not_fill_are_refused(panel, frame):

@@ -172,7 +172,11 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
             for block in tables.headline.blocks
         ]
     of_first = {str(note.label): note for note in first.footer}
-    readings = (Note("reading", _reading(pairs, blocks)), of_p)
+    # Only those signs between two names, such as > and =, that stand in the blocks are explained.
+    texts = (note.text for tables in pairs for note in tables.headline.footer if note.label == "reading")
+    parts = dict.fromkeys(part for text in texts for part in text.split("; "))
+    signs = {sign for block in blocks for line in block.lines for sign in line.name.replace("<", ">").split()}
+    readings = (Note("reading", "; ".join(part for part in parts if part.split()[1] in signs)), of_p)
     ranks = of_first["ranks"] if len(pairs) == 1 else Note()  # of several protocols the files hold them
     notes = (of_first.get("shown", Note()), *readings, ranks)
     used = {mark for block in blocks for line in block.lines for cell in line.cells for mark in cell.marks}
@@ -186,14 +190,6 @@ def headline_pairs(pairs: Sequence[PairTables]) -> Table:
         footer=tuple(note for note in notes if note.text),
         signatures=(),
     )
-
-
-def _reading(pairs: Sequence[PairTables], blocks: Sequence[Block]) -> str:
-    """Return the meaning of the signs, such as > and =, that stand between two metrics' names in `blocks`."""
-    texts = (note.text for tables in pairs for note in tables.headline.footer if note.label == "reading")
-    parts = dict.fromkeys(part for text in texts for part in text.split("; "))
-    signs = {sign for block in blocks for line in block.lines for sign in line.name.replace("<", ">").split()}
-    return "; ".join(part for part in parts if part.split()[1] in signs)
 
 
 def comparison_findings(pairs: Sequence[PairTables], others: Sequence[Table]) -> list[str]:
