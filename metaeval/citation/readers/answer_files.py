@@ -13,7 +13,8 @@ from metaeval.citation.data_model import Answer, Passage, check_ids, writable
 from metaeval.citation.readers.answer_tables import answers_in, cited_columns
 from metaeval.citation.readers.answers_jsonl import FIELDS, read_own, shorter_texts
 from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
-from metaeval.citation.readers.cited_to_answers import read_cited, with_texts
+from metaeval.citation.readers.cited_text import CitedSource
+from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.clean_up import clean_up
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats import anthropic, deep_research, gemini, openai, trec
@@ -21,6 +22,7 @@ from metaeval.citation.readers.formats.answer_format import AnswerFormat, missin
 from metaeval.citation.readers.formats.text_and_documents import AZURE, LAYOUTS
 from metaeval.citation.readers.formats.vectara import VECTARA, vectara_rows
 from metaeval.citation.readers.scifi_samples import read_scifi
+from metaeval.citation.readers.source_texts import names_of, read_texts
 from metaeval.citation.readers.support_level_files import FACT, TREC_SUPPORT
 from metaeval.core import tables
 from metaeval.core.cells import plain_heading
@@ -229,13 +231,29 @@ def _read(rows: list[DataRow], form: str, path: Path, sources: Path | None) -> l
 def add_source_texts(answers: Sequence[Answer], name: str, sources: Path | None) -> list[Answer]:
     """Return answers with the texts of `sources` for their passages without a text; None: the answers unchanged.
 
-    name: of the file of answers, for messages. Raises `UserError` if there are `sources` and no passage lacks its text.
+    A passage whose text is not there either stays without one. name: of the file of answers, for messages. Raises
+    `UserError` as `read_texts` does, and if no passage lacks its text.
     """
     if sources is None:
         return [*answers]
-    if all(passage.text.strip() for answer in answers for passage in answer.passages):
+    blank = {
+        (answer.id, at): names_of(CitedSource(id=passage.source), answer.id, at)
+        for answer in answers
+        for at, passage in enumerate(answer.passages)
+        if not passage.text.strip()
+    }
+    if not blank:
         raise UserError(f"{name} holds the texts of its sources: leave --sources out.")
-    return with_texts(answers, sources)
+    texts = read_texts(sources, {key for keys in blank.values() for key in keys})
+
+    filled = []
+    for answer in answers:
+        passages = []
+        for at, passage in enumerate(answer.passages):
+            known = next((texts[key] for key in blank.get((answer.id, at), ()) if key in texts), None)
+            passages.append(replace(known, source=passage.source) if known else passage)
+        filled.append(replace(answer, passages=tuple(passages)))
+    return filled
 
 
 def is_answer(fields: Mapping[str, Any]) -> bool:
@@ -287,14 +305,12 @@ def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None
     sources: file or folder with texts of sources that the objects lack. Other fields, and fields with None, are ignored
     in records of the format jsonl. Raises `UserError` as `read_answers` does.
     """
+    named = [(f"answers row {number}", record) for number, record in enumerate(objects, start=1)]
     if in_other_format(objects[0]):
-        rows = [DataRow(f"answers row {number}", record) for number, record in enumerate(objects, start=1)]
+        rows = [DataRow(where, record) for where, record in named]
         return clean_up(_read(rows, form_of_answers(rows[0]), Path("answers"), sources), "answers")
-    rows = [
-        DataRow(f"answers row {number}", {key: record[key] for key in FIELDS if record.get(key) is not None})
-        for number, record in enumerate(objects, start=1)
-    ]
-    answers = list(read_own(rows))
+    kept = [(where, {key: record[key] for key in FIELDS if record.get(key) is not None}) for where, record in named]
+    answers = list(read_own([DataRow(*row) for row in kept]))
     check_ids((answer.id for answer in answers), "answers", "the answers")
     return clean_up(add_source_texts(answers, "the answers", sources), "answers")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.readers.cited_text import CitedSource, CitedText, Reasons
+from metaeval.citation.readers.cited_text import CitedText, Reasons
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, unread_text, unwrapped
 from metaeval.citation.readers.mark_insertion import (
     BRACKETS,
@@ -111,26 +111,3 @@ def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReadi
     group = cited.group or ("" if cited.question.strip() else name)
     left_out = tuple(replace(piece, start=len(text), end=len(text)) for piece in cited.cut)
     return Answer(name, text, tuple(passages), cited.question, group, cited.system, left_out=left_out)
-
-
-def with_texts(answers: Sequence[Answer], sources: Path) -> list[Answer]:
-    """Return the answers with texts of a file or folder of sources for the passages that have none.
-
-    A passage whose text is not there either stays without one. Raises `UserError` as `read_texts` does.
-    """
-    blank = {
-        (answer.id, at): names_of(CitedSource(id=passage.source), answer.id, at)
-        for answer in answers
-        for at, passage in enumerate(answer.passages)
-        if not passage.text.strip()
-    }
-    texts = read_texts(sources, {key for keys in blank.values() for key in keys})
-
-    filled = []
-    for answer in answers:
-        passages = []
-        for at, passage in enumerate(answer.passages):
-            known = next((texts[key] for key in blank.get((answer.id, at), ()) if key in texts), None)
-            passages.append(replace(known, source=passage.source) if known else passage)
-        filled.append(replace(answer, passages=tuple(passages)))
-    return filled
