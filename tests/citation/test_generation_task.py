@@ -116,7 +116,7 @@ def test_shuffling_keeps_the_documents():
 
 
 def test_the_first_documents_and_the_cited_ones_are_not_both_taken():
-    with pytest.raises(UserError, match="documents .* or negatives .* not both"):
+    with pytest.raises(UserError, match=r"documents .* or negatives .* not both"):
         GenerationOptions(negatives=0, documents=2)
 
 

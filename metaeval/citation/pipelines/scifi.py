@@ -160,8 +160,10 @@ def make_facts(
     chat: Chat | None = None,
 ) -> tuple[list[AnswerFacts], dict[str, Scalar]]:
     """Return the facts of every answer, and the fields that they add to a signature. chat: where a model is asked."""
-    if chat is None or isinstance(maker, Parser):
+    if isinstance(maker, Parser):
         return facts.read_with_parser(answers, maker, splitter), {"facts": facts.facts_signature(rules, maker)}
+    if chat is None:
+        raise ValueError("facts need a parser or a chat model")
     read = facts.read_with_model(answers, rules, chat.ask, maker, splitter)
     answered = {"answered_as": ", ".join(chat.models)} if chat.models else {}
     return read, {"facts": facts.facts_signature(rules, chat.settled(maker)), **answered}

@@ -66,6 +66,7 @@ from metaeval.core.files import write_texts
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table
+from metaeval.report.table import Scalar
 from metaeval.runs.data import RatedSet
 from metaeval.runs.evaluate import EvaluatedRun, declarations_of, evaluate_columns, find_protocols
 from metaeval.runs.score import AlignedColumn
@@ -206,8 +207,8 @@ class MetaEvaluation:
 
     def compare(self) -> MetaEvaluation:
         """Ask the chat model, if any, then the metrics, and compare every measure with the ratings; return itself."""
-        options, facts = self.options, ([], {})
-        with nullcontext() if self.chat is None else options.opened(self.chat, self.progress) as chat:
+        facts: tuple[list[AnswerFacts], dict[str, Scalar]] = ([], {})
+        with nullcontext() if self.chat is None else self.options.opened(self.chat, self.progress) as chat:
             if chat is not None and self.asking is not None:
                 self._ask(chat, self.asking)
             if self.maker is not None:
