@@ -286,11 +286,6 @@ def test_no_progress_bar_is_shown_and_the_environment_is_given_back(folder, capf
     assert os.environ.get("DISABLE_TQDM") == before
 
 
-def test_lengths_must_agree(folder):
-    with pytest.raises(ValueError, match="zip"):
-        mauve(["q"], ["a", "b"], ["c"], model=folder)
-
-
 def test_a_model_that_the_package_cannot_tell_is_refused(folder):
     with pytest.raises(UserError, match="gpt2 or bert in a model"):
         mauve(["q"], ["a"], ["b"], model="models/large")

@@ -195,7 +195,7 @@ def bare(text):
     return "".join(text.split())
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_on_random_answers_only_marks_change_and_they_change_as_wanted(seed):
     rng = random.Random(seed)
     changed = 0

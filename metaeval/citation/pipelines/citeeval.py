@@ -152,7 +152,8 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
     if options.coefficients is not None:
         coefficients = read_coefficients(options.coefficients, profile.index_shift)
     answers, splitter = shared.answers_in(options), find_sentence_splitter(options.splitter)
-    retrieved = [retrieval_quality(answer) for answer in answers]
+    for answer in answers:
+        retrieval_quality(answer)  # what cannot be read is refused before anything is asked
     splits = [split_response(answer, profile, splitter) for answer in answers]
     if options.dry_run:
         requests = [question.request for question in questions_of(answers, splits, asking)]
@@ -192,7 +193,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
         *beside[2],
         Note("marks", f"cite nothing: {wrong} (first: {first})" if marks else ""),
         counted=counted(splits),
-        sheets=lambda around: system_sheets(cited, around, rated, asking, options.scenario, measures, retrieved),
+        sheets=lambda around: system_sheets(cited, around, rated, asking, options.scenario),
         rows=_rows(rated, asking, options.scenario, *beside[:2]),
     )
 

@@ -69,22 +69,17 @@ def retrieval_quality(answer: Answer) -> tuple[float | None, float | None]:
 
 
 def system_sheets(
-    cited: CitedTable,
-    shared: Provenance,
-    rated: Rated,
-    asking: Asking,
-    scenario: CitedScenario,
-    measures: Sequence[Measure],
-    retrieved: Sequence[tuple[float | None, float | None]],
+    cited: CitedTable, shared: Provenance, rated: Rated, asking: Asking, scenario: CitedScenario
 ) -> list[Table]:
     """Return the tables of what was asked, differences (if several systems), omission by length, and retrieval."""
     columns: dict[str, AnswerColumn] = {key: cells(rated.whole(key, scenario)[0].value) for key in rated.values}
+    measures = [measure for measure in cited.definitions[0].measures if measure.key in columns]
     sheets = [_judging(cited, shared, rated, asking)]
     if len(cited.systems) > 1:
         sheets.append(_differences(cited, shared, columns, measures))
     sheets.append(_omission(cited, shared, rated))
     if any(GOLD in answer.reference for answer in rated.responses):
-        sheets.append(_retrieval(cited, shared, rated.main, columns[rated.main], retrieved))
+        sheets.append(_retrieval(cited, shared, rated, columns[rated.main]))
     return sheets
 
 
@@ -152,14 +147,9 @@ def _omission(cited: CitedTable, shared: Provenance, rated: Rated) -> Table:
     return shared.lines("citeeval-omission", "Omitted citations and length", headings, table, [reading])
 
 
-def _retrieval(
-    cited: CitedTable,
-    shared: Provenance,
-    main: str,
-    quality: AnswerColumn,
-    retrieved: Sequence[tuple[float | None, float | None]],
-) -> Table:
-    columns, table = dict(zip(("recall", "precision"), zip(*retrieved, strict=True), strict=True)), TableLines()
+def _retrieval(cited: CitedTable, shared: Provenance, rated: Rated, quality: AnswerColumn) -> Table:
+    retrieved, table = zip(*map(retrieval_quality, rated.responses), strict=True), TableLines()
+    columns = dict(zip(("recall", "precision"), retrieved, strict=True))
     for place, system in enumerate(cited.systems):
         numbers = cited.rows(place).tolist()
         for name, column in columns.items():
@@ -170,10 +160,10 @@ def _retrieval(
             record = {"system": system, "retrieval": name, "mean": mean, "answers": known}
             record |= {key: value for each in agreed for key, value in agreed[each].record(each).items()}
             table.add(plain(system), name, [*printed, f"{known:,} of {len(numbers):,}"], record)
-    reading = Note("reading", f"recall, precision: of the gold sources ({GOLD}) among the passages; with them: {main}")
+    reading = f"recall, precision: of the gold sources ({GOLD}) among the passages; with them: {rated.main}"
     headings = ["retrieval", "mean", "Pearson", "Spearman", "Kendall", "answers"]
     title = "Quality of the retrieval and of the citations"
-    return shared.lines("citeeval-retrieval", title, headings, table, [reading])
+    return shared.lines("citeeval-retrieval", title, headings, table, [Note("reading", reading)])
 
 
 def _correlated(

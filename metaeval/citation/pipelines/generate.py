@@ -128,10 +128,9 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
     answers = lines_of(rows)
     notes = Counter({name: number for name, number in sorted(noted.items()) if number})
     took: dict[str, _Counts] = {"documents": {**notes}, "what it took": tokens_and_cost(paid, chat)}
-    name = shared.name_of_data(read_from)
     return Done(
         config=options.run(),
-        sheets=[_sheet(name, system, questions, drafts, took, fields, len(drafts) // options.samples)],
+        sheets=[_sheet(shared.name_of_data(read_from), system, questions, drafts, took, fields)],
         outputs={} if options.output is None else {options.output: partial(write_text, text=answers)},
         written=[] if options.output is None else [f"Written: {options.output} ({count(len(rows), 'answer')})"],
         files=[lambda folder: write_texts({folder / "left-out.jsonl": lines_of(left_out)})],
@@ -164,10 +163,10 @@ def _sheet(
     drafts: Sequence[Draft],
     took: Mapping[str, Mapping[str, float | None]],
     fields: Mapping[str, str],
-    number: int,
 ) -> Table:
-    """Return the table of counts. took: further blocks of counts. number: of the questions, each counted once."""
+    """Return the table of counts. took: further blocks of counts."""
     blocks = {**generation.counts_of(drafts), **took}
+    number = int(blocks["answers"]["questions"] or 0)
     lost = [draft for draft in drafts if draft.answer is None]
     data = data_of(name, fields["strategy"], questions, len(drafts) - len(lost), int(blocks["marks"]["marks"] or 0))
     some = ", ".join(f"{plain(draft.question.id)} ({draft.stage} {draft.trouble})" for draft in lost[:_SHOWN])
