@@ -106,19 +106,18 @@ class TestFetched:
         assert path.read_bytes() == CONTENT
 
     @pytest.mark.parametrize(
-        ("path", "says"),
+        ("path", "says", "pinned"),
         [
-            ("/missing", "the server answered 404"),
-            ("/cut", "stopped after 1,000 of 135,000 bytes"),
-            ("/other", "got 11 bytes with SHA-256"),
+            ("/missing", "the server answered 404", {}),
+            ("/cut", "stopped after 1,000 of 135,000 bytes", {}),
+            ("/cut", "stopped after 1,000", {"sha256": "", "size": 0}),
+            ("/other", "got 11 bytes with SHA-256", {}),
+            ("/a", "it sends more than the 7 bytes of the published file", {"size": 7}),
+            ("/a", "the published file has 135,001 bytes", {"size": len(CONTENT) + 1}),
         ],
     )
-    def test_what_comes_wrong_is_not_kept(self, origin, tmp_path, path, says):
-        self.refused(dataset(origin + path), tmp_path, says)
-
-    def test_a_wrong_size_is_refused(self, origin, tmp_path):
-        self.refused(dataset(f"{origin}/a", size=7), tmp_path, "it sends more than the 7 bytes of the published file")
-        self.refused(dataset(f"{origin}/a", size=len(CONTENT) + 1), tmp_path, "the published file has 135,001 bytes")
+    def test_what_comes_wrong_is_not_kept(self, origin, tmp_path, path, says, pinned):
+        self.refused(dataset(origin + path, **pinned), tmp_path, says)
 
     @pytest.mark.parametrize("size", [5, 100_000])
     def test_a_file_without_end_is_given_up_at_its_pinned_size(self, origin, tmp_path, size):
@@ -127,10 +126,6 @@ class TestFetched:
         self.refused(dataset(f"{origin}/endless", size=size), tmp_path, says)
         # What the system holds between the two; the origin would go on for ever.
         assert _Origin.sent < 50_000_000
-
-    def test_an_unpinned_file_cut_short_is_refused(self, origin, tmp_path):
-        with pytest.raises(UserError, match="stopped after 1,000"):
-            loading.locate(dataset(f"{origin}/cut", sha256="", size=0), "all", None)
 
     def test_nobody_listens(self, tmp_path):
         with socket.socket() as taken:
@@ -212,19 +207,11 @@ class TestLocalMirror:
         with pytest.raises(UserError, match=f"{hashlib.sha256(b'changed').hexdigest()}.*{SHA256}"):
             loading.locate(self.toy, "all", tmp_path)
 
-    def test_an_unpinned_file_is_accepted(self, tmp_path):
-        paths = {"a.jsonl": put(tmp_path, "a.jsonl", b"anything")}
-        assert loading.locate(dataset("http://nowhere.invalid/a", sha256="", size=0), "all", tmp_path) == paths
-
     def test_a_folder_that_is_none(self, tmp_path):
         with pytest.raises(UserError, match="does not exist"):
             loading.locate(self.toy, "all", tmp_path / "none")
         with pytest.raises(UserError, match="is a file"):
             loading.locate(self.toy, "all", put(tmp_path, "a.jsonl"))
-
-    def test_an_unknown_split(self, tmp_path):
-        with pytest.raises(UserError, match=r"Unknown split of toy 'al'\. Did you mean 'all'"):
-            loading.locate(self.toy, "al", tmp_path)
 
     def test_verify_reports_and_raises_nothing(self, tmp_path):
         def state():

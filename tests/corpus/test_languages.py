@@ -1,15 +1,22 @@
 """The language of texts, and their words by Unicode."""
 
+import json
 import logging
 import re
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 
+import metaeval
 from metaeval.core.errors import UserError
 from metaeval.corpus import languages
 from metaeval.corpus.languages import FUNCTION_WORDS, language_of, plain_word, stemmer, word_pattern, words_of
+from metaeval.corpus.sentences import language_note
+from metaeval.report.cautions import cautions
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
 
 TEXTS = {
     # The first sentences of the Universal Declaration of Human Rights, article 1, in the official translations.
@@ -18,6 +25,9 @@ TEXTS = {
     "es": "Todos los seres humanos nacen libres e iguales en dignidad y derechos y, dotados como están de razón.",
     "hi": "सभी मनुष्यों को गौरव और अधिकारों के मामले में जन्मजात स्वतन्त्रता और समानता प्राप्त है।",
     "ru": "Все люди рождаются свободными и равными в своем достоинстве и правах.",
+    "nl": "Alle mensen worden vrij en gelijk in waardigheid en rechten geboren. Zij zijn begiftigd met verstand.",
+    "ja": "すべての人間は、生れながらにして自由であり、かつ、尊厳と権利とについて平等である。",
+    "ar": "يولد جميع الناس أحرارًا متساوين في الكرامة والحقوق.",
 }
 ENGLISH = "All human beings are born free and equal in dignity and rights."
 
@@ -29,7 +39,7 @@ def anew():
         cached.cache_clear()
 
 
-@pytest.mark.parametrize("language", TEXTS)
+@pytest.mark.parametrize("language", [name for name in TEXTS if name not in ("nl", "ja", "ar")])
 def test_a_job_of_one_language_is_recognised(language):
     pytest.importorskip("py3langid", reason="needs the extra 'languages'")
     assert language_of((TEXTS[language],) * 10) == language
@@ -108,3 +118,43 @@ def test_stems_are_those_of_snowball_or_the_error_names_what_is_missing(monkeypa
     pytest.importorskip("snowballstemmer", reason="needs the extra 'languages'")
     # Snowball's own list of German words and stems: aufeinander -> aufeinand, häuser -> haus.
     assert [stemmer("de")(word) for word in ("aufeinander", "häuser")] == ["aufeinand", "haus"]
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_other_languages_are_noted(language):
+    assert "do not look English" in language_note([TEXTS[language]] * 10)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "42.7 % (n = 1,203)",
+        "Vincent van Gogh, Leonardo da Vinci, Rio de Janeiro, El Salvador, La Paz, Le Havre, Los Angeles.",
+        "The film Das Boot was shown in Düsseldorf and in São Paulo.",
+        "αβγ-globulin binds the receptor, and Москва is the Russian name of Moscow.",
+    ],
+)
+def test_english_names_and_numbers_are_not(text):
+    assert language_note([text]) == language_note([text, ENGLISH] * 40) == ""
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+@pytest.mark.parametrize("dataset", ["mini", "wice", "factcheck_gpt"])
+def test_no_published_set_is_called_another_language_nor_any_tenth_of_one(dataset):
+    data = None if dataset == "mini" else DATA
+    texts = [statement.text for statement in metaeval.load_corpus(dataset, data=data).statements.values()]
+    assert not any(language_note(texts[at : at + 20]) for at in range(0, len(texts), 20))
+
+
+def test_a_run_says_once_that_texts_are_not_english(tmp_path):
+    path, lines = tmp_path / "own.jsonl", [{"type": "corpus", "format": "metaeval-corpus/1", "name": "own"}]
+    for number in range(12):
+        text, level = f"{TEXTS['de']} Nummer {number}.", ("full", "partial", "none")[number % 3]
+        lines += [{"type": kind, "id": f"{kind}{number}", "text": text} for kind in ("document", "statement")]
+        both = {kind: f"{kind}{number}" for kind in ("document", "statement")}
+        lines.append({"type": "citation", **both, "level": level})
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    settings = {"protocols": ["classification", "correlation"], "unit": "citation", "interval": {"resamples": 30}}
+    results = metaeval.run(dataset="jsonl", data=path, metrics=["overlap", "rouge"], results=tmp_path, **settings)
+    assert sum("do not look English" in text for text in cautions(results)) == 1
