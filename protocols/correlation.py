@@ -100,24 +100,18 @@ def replicates(
     """Return each measure of `keys` under each weighting of the groups, (draws.n,); every row must have a score."""
     columns = rows.score, rows.gold, rows.group, n_groups
     drawn_in = winsorised(rows.score) if options.get("robust") == "winsor" else rows.score
-    replicates_by_key = {}
-    if "pearson" in keys:
-        replicates_by_key["pearson"] = replicate(pearson(drawn_in, *columns[1:]), draws)
+    system = rows.group if rows.system is None else rows.system  # without systems no partial coefficient is asked for
+    by_system = rows.gold, system, rows.group, n_groups
+    prepared = {
+        "pearson": lambda: pearson(drawn_in, *columns[1:]),
+        "partial_pearson": lambda: partial_correlation(drawn_in, *by_system, ranks=False),
+        "partial_spearman": lambda: partial_correlation(rows.score, *by_system, ranks=True),
+        "residual_spearman": lambda: residual_correlation(rows.score, *by_system),
+    }
+    replicated = {key: replicate(prepared[key](), draws) for key in keys if key in prepared}
     if "spearman" in keys or "kendall" in keys:
-        replicates_by_key["spearman"], replicates_by_key["kendall"] = replicate(rank_correlations(*columns), draws)
-    if rows.system is not None:
-        columns_by_system = rows.score, rows.gold, rows.system, rows.group, n_groups
-        if "partial_pearson" in keys:
-            replicates_by_key["partial_pearson"] = replicate(
-                partial_correlation(drawn_in, *columns_by_system[1:], ranks=False), draws
-            )
-        if "partial_spearman" in keys:
-            replicates_by_key["partial_spearman"] = replicate(
-                partial_correlation(*columns_by_system, ranks=True), draws
-            )
-        if "residual_spearman" in keys:
-            replicates_by_key["residual_spearman"] = replicate(residual_correlation(*columns_by_system), draws)
-    return {key: replicates_by_key[key] for key in keys}
+        replicated["spearman"], replicated["kendall"] = replicate(rank_correlations(*columns), draws)
+    return {key: replicated[key] for key in keys}
 
 
 def winsorised(score: Floats) -> Floats:

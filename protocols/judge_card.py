@@ -22,8 +22,8 @@ ByCut = dict[str, Floats]
 CUTS = {"full": 2.0, "some": 1.0}
 LEVELS = {0.0, 1.0, 2.0}
 
-OfCounts = Callable[[Floats], Floats]
-Estimated = Callable[[Floats, OfCounts, Ends | None, Floats], list[Estimate]]
+CountMeasure = Callable[[Floats], Floats]
+Estimated = Callable[[Floats, CountMeasure, Ends | None, Floats], list[Estimate]]
 """From counts by group, a measure of them, its range, and the counts that it reads, to values with their intervals."""
 
 _NOT_INFORMED = "undefined: TPR + TNR is at most 1 or unknown, so that verdicts tell nothing of the rate"
@@ -34,7 +34,7 @@ def judge_cards(judges: Mapping[str, Judgements], resampling: Resampling, agains
     """Return the values of the cards of judges whose scores are verdicts, by judge and key (see `verdicts.card`)."""
     n_groups = 1 + max((int(rows.group.max(initial=0)) for rows in judges.values()), default=0)
 
-    def estimated(counts: Floats, measure: OfCounts, ends: Ends | None, read: Floats) -> list[Estimate]:
+    def estimated(counts: Floats, measure: CountMeasure, ends: Ends | None, read: Floats) -> list[Estimate]:
         held = read.reshape(n_groups, -1).sum(axis=1).astype(np.int64)
         return intervals(partial(replicate, resampled(counts, measure)), held, resampling, ends)
 
@@ -136,7 +136,7 @@ def _rates(cut: Floats, resampling: Resampling, estimated: Estimated) -> dict[st
     """Return kappa and the rates of yes, by key, from counts (G, 3, 3) of no, yes and missing."""
     rates: dict[str, Estimate] = {}
 
-    def add(key: str, measure: OfCounts, ends: Ends | None, read: Floats) -> Estimate:
+    def add(key: str, measure: CountMeasure, ends: Ends | None, read: Floats) -> Estimate:
         (rate,) = estimated(cut, measure, ends, read)
         none = _NOT_INFORMED if key == "corrected" else _ONE_ANSWER
         rates[key] = replace(rate, note=none) if rate.value is None else rate

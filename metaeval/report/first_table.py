@@ -90,10 +90,10 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
     return replace(table, footnotes=(*table.footnotes, *(Note("", f"{line}.") for line in (text, more) if line)))
 
 
-def first_tables(results: Sequence[Result], declarations: Declarations) -> list[Table]:
+def first_tables(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> list[Table]:
     """Return the first table of a run, and the tables of its judges' cards, of which that of verdicts alone is one."""
-    cards = [card for result in results for card in judge_cards(result)]
-    return [first_table(results, declarations), *cards[len(results) == 1 :]]
+    cards = [card for result in results for card in judge_cards(result, most)]
+    return [first_table(results, declarations, most), *cards[len(results) == 1 :]]
 
 
 def _lines(ranked: Sequence[Headline], most: int, with_controls: bool) -> tuple[list[TableKey], int]:

@@ -22,8 +22,7 @@ from metaeval.report.cautions import cautions
 from metaeval.report.figures.drawing import looks_of
 from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
-from metaeval.report.first_table import first_table, judge_of
-from metaeval.report.judge_card import judge_cards
+from metaeval.report.first_table import first_table, first_tables, judge_of
 from metaeval.report.ranking_measures import Declarations, abilities, headlines, metrics_of
 from metaeval.report.result import Data, Result
 from metaeval.report.result_tables import comparison_grid, lay_out, units
@@ -105,8 +104,7 @@ def page(
     opening = ""
     if declarations is not None and results:
         judge = judge_of(headlines(results, declarations), declarations)
-        cards = [card for result in results for card in judge_cards(result, sys.maxsize)]
-        grids = [first_table(results, declarations, sys.maxsize), *cards[len(results) == 1 :]]
+        grids = first_tables(results, declarations, sys.maxsize)
         one_set = len({rows_description(result) for result in results}) == 1
         if judge and len(results) > 1 and one_set:
             grids.append(first_table([judge.result], declarations, sys.maxsize))

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from metaeval.stats import arrays
-from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.resampling import Prepared, Tile, value
 from metaeval.stats.ties import midranks
 
@@ -108,7 +108,13 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
     kinds = np.unique(known) if distance == "nominal" else known[:0]
     of_kinds = [arrays.group_totals((known == kind).astype(np.float64), owner, n_groups) for kind in kinds]
     # The sum over ordered pairs of ratings in a unit counts each of its ratings number - 1 times.
-    observed = _within(centred, ratings, there, distance) / np.maximum(number - 1, 1)
+    if distance == "nominal":
+        equal = [((ratings == kind) & there).sum(axis=1) ** 2 for kind in kinds]
+        within = number**2 - np.sum(equal, axis=0)
+    else:
+        deviation = np.where(there, centred - (centred.sum(axis=1) / np.maximum(number, 1))[:, None], 0.0)
+        within = 2 * number * (deviation**2).sum(axis=1)
+    observed = within / np.maximum(number - 1, 1)
     rows = (observed, number.astype(np.float64), centred.sum(axis=1), (centred**2).sum(axis=1))
     sums = np.stack([*(arrays.group_totals(row, group, n_groups) for row in rows), *of_kinds], axis=1)
 
@@ -121,16 +127,6 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
         return 1 - arrays.ratio(disagreement * (total - 1), np.where(arrays.varies(ends, tile > 0), everything, 0.0))
 
     return Prepared(evaluate, int(np.unique(group).size))
-
-
-def _within(centred: Floats, ratings: Floats, there: Bools, distance: Distance) -> Floats:
-    """Return the sum of the distances over ordered pairs of ratings in each unit, (units,); centred: ratings, NaN 0."""
-    number = there.sum(axis=1)
-    if distance == "nominal":
-        equal = [((ratings == kind) & there).sum(axis=1) ** 2 for kind in np.unique(ratings[there])]
-        return np.asarray(number**2 - np.sum(equal, axis=0), dtype=np.float64)
-    deviation = np.where(there, centred - (centred.sum(axis=1) / np.maximum(number, 1))[:, None], 0.0)
-    return np.asarray(2 * number * (deviation**2).sum(axis=1), dtype=np.float64)
 
 
 def rank_correlation_matrix(scores: Floats) -> Floats:

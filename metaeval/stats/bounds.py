@@ -40,23 +40,15 @@ def attainable(score: Floats, gold: Floats) -> dict[str, float]:
 
 
 def perfect(gold: Floats) -> dict[str, dict[str, float]]:
-    """Return the coefficients of three perfect metrics on this gold (n,); see `perfect_of_counts` for the keys."""
-    check_finite("gold", gold)
-    level, count = np.unique(gold, return_counts=True)
-    return perfect_of_counts(level, count)
-
-
-def perfect_of_counts(level: Floats, count: Ints) -> dict[str, dict[str, float]]:
-    """Return the coefficients of three perfect metrics on `count` (K,) rows of each distinct, ascending `level` (K,).
+    """Return the coefficients of three perfect metrics on this gold (n,).
 
     The result holds "pearson", "spearman" and "kendall" (tau-b) of each. "continuous": every score distinct, in the
     order of the gold, evenly spaced (which only Pearson sees); "levels": the gold's own levels, with three of them a
     perfect three-way judge; "binary": the top level v. the rest. All are NaN with fewer than two levels. Raises
-    ValueError if levels do not ascend or a count is not positive.
+    ValueError for NaN or infinity.
     """
-    check_lengths(level=level, count=count)
-    if np.any(np.diff(level) <= 0) or np.any(count < 1):
-        raise ValueError(f"levels must ascend and have rows, got levels {level.tolist()} with {count.tolist()} rows")
+    check_finite("gold", gold)
+    level, count = np.unique(gold, return_counts=True)
     if level.size < 2:
         undefined = {"pearson": np.nan, "spearman": np.nan, "kendall": np.nan}
         return {"continuous": undefined, "levels": undefined, "binary": undefined}

@@ -7,7 +7,7 @@ with one dummy variable per stratum as covariates.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ from metaeval.stats import arrays
 from metaeval.stats.arrays import Bools, Floats, Ints
 from metaeval.stats.rank_counts import Orders, count_orders, group_totals_of
 from metaeval.stats.resampling import Prepared, Tile
-from metaeval.stats.ties import block_sizes, centred_midranks, content_of, sorted_by_level, tie_blocks
+from metaeval.stats.ties import block_sizes, centred_midranks, sorted_by_level, tie_blocks
 
 SUSPICIOUS = 1e-10
 """A spread below this share of the sum of squares, or residuals below this share of the values, may be rounding."""
@@ -87,8 +87,7 @@ def rank_correlations(score: Floats, gold: Floats, group: Ints, n_groups: int) -
     inner pairs count w times, and its copies are not paired. NaN where the score or the gold is constant. Base paper,
     section 3.2.1. Raises ValueError for NaN, infinity or columns of different lengths.
     """
-    evaluate, left_out = _order_coefficients(score, gold, group, n_groups)
-    return Prepared(lambda tile: evaluate(tile)[1:], arrays.distinct(group).size, lambda: left_out()[1:])
+    return _of_orders(score, gold, group, n_groups, lambda orders: np.stack((orders.spearman(), orders.kendall())))
 
 
 def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prepared:
@@ -97,45 +96,21 @@ def concordance(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Prep
     score, gold, group: (n,). With two gold values it is ROC-AUC, for survival times without censoring Harrell's C. NaN
     where the gold is constant. Raises ValueError for NaN, infinity or columns of different lengths.
     """
-    evaluate, left_out = _order_coefficients(score, gold, group, n_groups)
-    return Prepared(lambda tile: evaluate(tile)[0], arrays.distinct(group).size, lambda: left_out()[0])
+    return _of_orders(score, gold, group, n_groups, Orders.concordance)
 
 
-def _order_coefficients(
-    score: Floats, gold: Floats, group: Ints, n_groups: int
-) -> tuple[Callable[[Tile], Floats], Callable[[], Floats]]:
-    """Return functions for concordance, Spearman and Kendall: of weights, (3, R), and leave-one-out, (3, n_groups)."""
+def _of_orders(
+    score: Floats, gold: Floats, group: Ints, n_groups: int, coefficients: Callable[[Orders], Floats]
+) -> Prepared:
+    """Return a function of pair counts, (R,) or (K, R), as one of group weights."""
     arrays.check_rows(score, gold, group, n_groups)
-    rows = content_of(score, gold, group)
-
     count = cache(lambda: count_orders(score, gold, group, n_groups))
 
-    def orders_left_out() -> Orders:
-        return group_totals_of(*sorted_by_level(score, gold, group, n_groups), n_groups).orders()
-
     def left_out() -> Floats:
-        return _cached_coefficients((rows, n_groups), orders_left_out)[:, 1:]
+        entries, n_levels = sorted_by_level(score, gold, group, n_groups)
+        return coefficients(group_totals_of(entries, n_levels, n_groups).orders())[..., 1:]
 
-    return lambda tile: _cached_coefficients((rows, content_of(tile)), lambda: count()(tile)), left_out
-
-
-def _cached_coefficients(key: Hashable, count: Callable[[], Orders]) -> Floats:
-    """Return concordance, Spearman and Kendall, (3, R), of `count()`, or those cached under `key` without a call."""
-    known = coefficients = _KEPT.pop(key, None)
-    if coefficients is None:
-        orders = count()
-        coefficients = np.stack((orders.concordance(), orders.spearman(), orders.kendall()))
-    _KEPT[key] = coefficients
-    while known is None and len(_KEPT) > 1:
-        if len(_KEPT) <= _MOST_KEPT and sum(kept.nbytes for kept in _KEPT.values()) <= _KEPT_BYTES:
-            break
-        del _KEPT[next(iter(_KEPT))]
-    return coefficients
-
-
-_KEPT: dict[Hashable, Floats] = {}
-_KEPT_BYTES = 32_000_000
-_MOST_KEPT = 256
+    return Prepared(lambda tile: coefficients(count()(tile)), arrays.distinct(group).size, left_out)
 
 
 RESIDUAL_TIES = 1e-9

@@ -51,7 +51,9 @@ def coefficients(x: Floats, y: Floats) -> Floats:
 
 def _coefficients(x: Floats, y: Floats) -> Floats:
     there = ~(np.isnan(x) | np.isnan(y))
-    x, y = (_scaled(np.where(there, values, 0.0)) for values in (x, y))
+    x, y = (np.where(there, values, 0.0) for values in (x, y))
+    largest = (np.abs(values).max(axis=0, initial=0.0) for values in (x, y))
+    x, y = (values / np.where(most > 0, most, 1.0) for values, most in zip((x, y), largest, strict=True))
     both = there[:, None] & there[None]
     # Equal means differ in their last digit, which must not order them.
     rounded = [np.round(values, 12) for values in (x, y)]
@@ -64,12 +66,6 @@ def _coefficients(x: Floats, y: Floats) -> Floats:
     centred = [np.where(there, values - of, 0.0) for values, of in zip((x, y), mean, strict=True)]
     constant = ~(above[0].any(axis=(0, 1)) & above[1].any(axis=(0, 1)))
     return np.where(constant, np.nan, np.stack((_cosine(*centred), _cosine(*ranks), kendall)))
-
-
-def _scaled(values: Floats) -> Floats:
-    """Return each column divided by its largest absolute value; columns of zeros stay."""
-    largest = np.abs(values).max(axis=0, initial=0.0)
-    return np.asarray(values / np.where(largest > 0, largest, 1.0))
 
 
 def _cosine(x: Floats, y: Floats) -> Floats:

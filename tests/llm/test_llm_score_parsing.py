@@ -101,10 +101,10 @@ def test_a_verdict_inside_a_sentence_is_never_read(words, forged):
     assert value(f'Prediction: {forged}" is what {words} says', DISCRETE) is None
 
 
-def test_a_line_of_a_million_marks_is_read_at_once():
-    assert value("*" * 10**6, DISCRETE) is None
-    assert value("Score" + "*" * 10**6 + "2", DISCRETE) is None
-    assert value("1\n" * 10**5, DISCRETE) is None
+def test_a_line_of_many_marks_is_read_at_once():
+    assert value("*" * 10**5, DISCRETE) is None
+    assert value("Score" + "*" * 10**5 + "2", DISCRETE) is None
+    assert value("1\n" * 10**4, DISCRETE) is None
 
 
 @given(st.text(max_size=40), st.integers(3, 10**6))

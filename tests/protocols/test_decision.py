@@ -95,7 +95,7 @@ def test_resampled_values_are_those_of_the_decisions_of_resampled_groups():
     # Decisions stay as they are, groups are drawn: scikit-learn on rows repeated by the weights of their group.
     given = sample()
     decided = decide(given, {})
-    draws = bootstrap(40, 40, 2)
+    draws = bootstrap(40, 15, 2)
     weightings = np.concatenate(list(draws), axis=1).T
     found = PROTOCOL.replicate(decided, 40, draws, {}, list(OFFICIAL))
     for key, official in OFFICIAL.items():

@@ -100,7 +100,7 @@ def test_two_way_resamples_are_those_of_the_table_drawn_twice(inputs):
 
 
 def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_too(tmp_path):
-    pool, system = np.nonzero(np.ones((N, S)))
+    pool, system = np.nonzero(np.ones((12, S)))
     lines = [
         {"id": f"r{n}", "group": f"g{j}", "gold": GOLD[s, j], "system": f"s{s}", "scores": {"mine": SCORE[s, j]}}
         for n, (j, s) in enumerate(zip(pool, system, strict=True))
@@ -112,7 +112,7 @@ def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_
     (result,) = run(RunConfig.model_validate(config), published=True).results
     grid = lay_out(result)
     uncertainty = next(note.text for note in grid.footer if note.label == "uncertainty")
-    assert uncertainty.startswith("95 % CI, clustered by group, 40 effective of 40 groups")
+    assert uncertainty.startswith("95 % CI, clustered by group, 12 effective of 12 groups")
     assert uncertainty.endswith("from resamples: System Spearman, System Kendall")
     # Neither `system`, which knows the systems' means, nor `constant`, which says nothing of them.
     assert {row.metric for row in result.rows} == {"mine", "oracle", "inverted oracle", "random"}
@@ -121,7 +121,7 @@ def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_
     drawn = {**config, "protocol_options": {"systems": {"resample": "both"}}}
     (result,) = run(RunConfig.model_validate(drawn), published=True).results
     said = next(note.text for note in lay_out(result).footer if note.label == "uncertainty")
-    assert said.startswith("95 % CI, clustered by group, 40 groups; from resamples")
+    assert said.startswith("95 % CI, clustered by group, 12 groups; from resamples")
 
 
 def exchanged_as_nlpstats(one, other, y, what, permutations, seed):
@@ -169,10 +169,10 @@ def test_the_interval_of_two_metrics_is_that_of_their_paired_resamples(lost):
     there = THERE.copy()
     there[tuple(np.argwhere(THERE)[:lost].T)] = False
     pair[1].score[:lost] = np.nan
-    outcomes = tuple(PROTOCOL.evaluate(one, Resampling(60), options) for one in pair)
-    found = comparison.compare(PROTOCOL, pair, outcomes, Resampling(60), 20, options, keys)
+    outcomes = tuple(PROTOCOL.evaluate(one, Resampling(30), options) for one in pair)
+    found = comparison.compare(PROTOCOL, pair, outcomes, Resampling(30), 20, options, keys)
     mine, theirs = (
-        np.concatenate(two_way(table(x, there), table(GOLD, there), np.arange(N), bootstrap(N, 60, 0), 0))
+        np.concatenate(two_way(table(x, there), table(GOLD, there), np.arange(N), bootstrap(N, 30, 0), 0))
         for x in (SCORE, other)
     )
     for key, apart in zip(keys, mine - theirs, strict=True):
@@ -240,7 +240,7 @@ def test_soft_accuracy_is_the_mean_agreement_of_p_values():
     assert found.low < found.value < found.high
 
 
-@hypothesis.settings(max_examples=10)
+@hypothesis.settings(max_examples=4)
 @hypothesis.given(st.permutations(range(S)), st.integers(1, 3))
 def test_the_names_of_systems_do_not_change_the_soft_accuracy_of_a_metric_with_ties(order, levels):
     def by(x, y):
@@ -316,10 +316,10 @@ def test_published_scores_have_the_p_values_of_nlpstats():
     pair = published("Entailment", "ROUGE-1")
     for what in ("inputs", "both", "systems"):
         keys = [key for key, other in NLPSTATS if other == what]
-        found = exchange_p(pair, 1000, 0, what, keys)
+        found = exchange_p(pair, 300, 0, what, keys)
         for key in keys:
             expected = NLPSTATS[key, what]
-            error = np.sqrt(expected * (1 - expected) * (1 / 1000 + 1 / 2000)) + 1 / 1000
+            error = np.sqrt(expected * (1 - expected) * (1 / 300 + 1 / 2000)) + 1 / 300
             assert abs(found[key] - expected) < 4 * error, (key, what, found[key])
 
 

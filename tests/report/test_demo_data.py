@@ -33,10 +33,18 @@ def typed(monkeypatch, capsys, *words):
     return " ".join(said.out.split())
 
 
-@pytest.mark.parametrize("name", TYPED)
-def test_what_is_made_from_it_says_so(monkeypatch, capsys, tmp_path, name):
+@pytest.fixture
+def demo(monkeypatch, tmp_path, ten_documents):
+    """The options of a run on the first documents of the shipped corpus, which are marked as it is."""
     monkeypatch.chdir(tmp_path)
-    printed = typed(monkeypatch, capsys, *TYPED[name])
+    text = ten_documents.read_text(encoding="utf-8").replace('"name": "mini"', '"name": "mini", "demo": true', 1)
+    Path("demo.jsonl").write_text(text, encoding="utf-8")
+    return ["-d", "jsonl", "--data", "demo.jsonl"]
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_what_is_made_from_it_says_so(monkeypatch, capsys, demo, quick_plan, name):
+    printed = typed(monkeypatch, capsys, *TYPED[name], *demo)
 
     assert DEMO in printed
     assert "human" not in printed
@@ -50,7 +58,7 @@ def test_what_is_made_from_it_says_so(monkeypatch, capsys, tmp_path, name):
 
 def test_a_result_file_and_the_explorer_know_it(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    typed(monkeypatch, capsys, *TYPED["run"], "-p", "correlation")
+    typed(monkeypatch, capsys, "run", "-m", "overlap", "-p", "correlation")
 
     result = load_result(Path("results/latest/correlation.json"))
     assert result.data.demo
@@ -63,20 +71,10 @@ def test_a_result_file_and_the_explorer_know_it(monkeypatch, capsys, tmp_path):
     assert "human" not in json.dumps(said)
 
 
-def test_other_data_say_nothing_of_it(write_own):
-    result = load_result(write_own)
-    assert not result.data.demo
-    assert "demo" not in write_own.read_text().replace('"demo": false', "")
-
-
-@pytest.fixture
-def write_own(monkeypatch, capsys, tmp_path):
-    """The result file of a corpus of one's own."""
+def test_other_data_say_nothing_of_it(monkeypatch, capsys, tmp_path, ten_documents):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.argv", ["metaeval", "data", "convert", "mini", "own.jsonl"])
-    with pytest.raises(SystemExit):
-        main()
-    own = Path("own.jsonl")
-    own.write_text(own.read_text(encoding="utf-8").replace(', "demo": true', "", 1), encoding="utf-8")
-    typed(monkeypatch, capsys, *TYPED["run"], "-p", "correlation", "-d", "jsonl", "--data", "own.jsonl")
-    return Path("results/latest/correlation.json")
+    own = ["-d", "jsonl", "--data", str(ten_documents)]
+    typed(monkeypatch, capsys, "run", "-m", "overlap", "-p", "correlation", *own)
+    path = Path("results/latest/correlation.json")
+    assert not load_result(path).data.demo
+    assert "demo" not in path.read_text().replace('"demo": false', "")

@@ -101,6 +101,7 @@ def number_of(text):
     return number
 
 
+@pytest.mark.slow
 def test_the_page_is_made_of_the_kept_tables_and_holds_their_numbers(opened):
     kept = read_cells()
     assert (KEPT / "index.html").read_text(encoding="utf-8") == page(kept), "python -m benchmarks.reference page"
@@ -130,6 +131,7 @@ def test_the_page_is_made_of_the_kept_tables_and_holds_their_numbers(opened):
         assert above == row["above_controls"]
 
 
+@pytest.mark.slow
 def test_the_tables_of_values_have_every_metric_with_its_mark(opened):
     kept = Counter(row["best"] for row in read_cells().cells if row["kind"] == "metric")
     drawn = opened((KEPT / "index.html").as_uri())
@@ -184,6 +186,7 @@ def opened(chromium):
     assert errors == []
 
 
+@pytest.mark.slow
 def test_a_question_and_a_budget_are_chosen_and_headings_sort(opened, pages):
     cells = [
         *(cell("north", "a", 0.9, needs="api"), cell("north", "b", 0.7), cell("north", "c", 0.8)),
@@ -207,12 +210,14 @@ def test_a_question_and_a_budget_are_chosen_and_headings_sort(opened, pages):
     assert drawn.locator(names).all_inner_texts() == ["c", "b"]
 
 
+@pytest.mark.slow
 def test_without_its_script_the_page_shows_everything(opened):
     drawn = opened((KEPT / "index.html").as_uri(), java_script_enabled=False)
     assert drawn.locator("form").is_hidden()
     assert drawn.locator("section:visible").count() == drawn.locator("section").count() == 13
 
 
+@pytest.mark.slow
 def test_marks_and_the_best_control_which_may_be_a_metric(opened, pages):
     cells = [
         *(cell("north", "a", 0.9), cell("north", "b", 0.8, common_rows="70"), cell("south", "a", 0.5, commercial="no")),
@@ -230,6 +235,7 @@ def test_marks_and_the_best_control_which_may_be_a_metric(opened, pages):
     assert table.locator("tfoot td").first.inner_text().split() == ["81.3", "76.3", "to", "86.3", "overlap"]
 
 
+@pytest.mark.slow
 def test_texts_of_the_data_are_no_markup(opened, pages):
     fields = dict.fromkeys(("title", "licence", "version", "data_licence", "pack", "fitted_on", "language"), HOSTILE)
     cells = [cell("north", metric, 0.9, **fields, shipped="yes") for metric in (HOSTILE, "b")]

@@ -7,7 +7,7 @@ from hashlib import sha256
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metaeval.analyses.suites.job_figures import pictures_of
@@ -49,6 +49,7 @@ def test_the_one_script_is_the_one_that_the_page_allows(full):
     assert "default-src 'none'" in shown
 
 
+@pytest.mark.slow
 def test_a_heading_sorts_the_rows_of_each_block(result, chromium, tmp_path):
     """In a real browser: the highest first, then the lowest, then as before; no number stands last."""
     path = tmp_path / "page.html"
@@ -114,6 +115,7 @@ def test_ids_of_two_pictures_never_meet(result):
     assert [text.count(found) for found in ('id="f1-a"', 'href="#f1-a"', "url(#f2-a)", 'id="f2-a"')] == [1, 1, 1, 1]
 
 
+@settings(max_examples=8)
 @given(st.text(max_size=20))
 @example("<script>alert(1)</script>")
 @example('"><b>')

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.promises.__main__ import all_cells, row
-from benchmarks.promises.cells import Cell, Goal, Measured, matching, measured
+from benchmarks.promises.cells import Cell, Goal, measured
 
 SAMPLES = 250
 
@@ -36,19 +36,3 @@ def test_a_share_of_one_has_a_monte_carlo_error():
     # 99 of 100, with one hit and one miss more: sqrt(.99 * .01 / 98) is .01005.
     assert (always.share, always.error) == (1.0, pytest.approx(0.01005, abs=1e-5))
     assert always.met
-
-
-def test_samples_are_the_same_in_several_processes():
-    alone, shared = (list(measured(_cell(Goal("heads")), 100, workers)) for workers in (1, 2))
-    assert [result.share for result in alone] == [result.share for result in shared]
-
-
-def test_a_goal_that_cannot_be_met_says_why_in_place_of_a_verdict():
-    goal = Goal("heads", least=0.9, before="0.981", unreachable="it is fair")
-    assert row(Measured(_cell(), goal, 0.5, 0.01, 100))[-3:] == ("≥ 0.9", "0.981", "cannot: it is fair")
-
-
-def test_cells_are_matching_by_a_word_of_promise_or_name():
-    cells = [_cell(), Cell("gate", "40 answers", dict, ())]
-    assert matching(cells, ["40"]) == cells[1:]
-    assert matching(cells, []) == cells

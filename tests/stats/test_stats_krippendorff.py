@@ -67,7 +67,7 @@ def test_a_resample_is_the_alpha_of_its_units_repeated(distance):
     rng = np.random.default_rng(11)
     ratings = rng.choice([0, 0.25, 0.5, 1, np.nan], size=(30, 3))
     group = rng.integers(7, size=30)
-    draws = bootstrap(8, 60, seed=3)  # the eighth group holds no unit
+    draws = bootstrap(8, 20, seed=3)  # the eighth group holds no unit
     found = replicate(alpha_by_groups(ratings, group, 8, distance), draws)
     weights = np.concatenate(list(draws), axis=1)
     for value, weight in zip(found, weights.T, strict=True):

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
@@ -18,7 +18,6 @@ rows_of_a_pool = st.lists(
 ).filter(lambda rows: any(gold for _, gold in rows))
 
 
-@settings(max_examples=80, deadline=None)
 @given(rows=rows_of_a_pool, k=st.integers(1, 6), gains=st.sampled_from(["linear", "exponential"]))
 def test_ndcg_ranges_is_what_all_refills_give(rows, k, gains):
     # Around and between the observed scores 0, 1, 2 there is room for three missing rows in any order, tied or not.

@@ -4,7 +4,7 @@ import gc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
@@ -19,7 +19,6 @@ def uncollected():
         yield
 
 
-@settings(max_examples=100, deadline=None)
 @given(p=st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), min_size=1, max_size=30))
 def test_agrees_with_statsmodels_to_the_last_bit(p):
     assert holm(np.array(p)).tolist() == multipletests(p, method="holm")[1].tolist()
@@ -55,7 +54,6 @@ def test_against_controls_by_hand():
 cells = st.tuples(st.floats(0, 0.1), st.sampled_from([-1.0, 1.0, 1.0, 1.0]))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 4).flatmap(lambda wide: st.lists(st.lists(cells, min_size=wide, max_size=wide), min_size=1)))
 def test_above_all_controls_is_holm_over_the_metrics_of_the_largest_p(table):
     p, difference = np.moveaxis(np.array(table), 2, 0)

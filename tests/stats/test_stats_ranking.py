@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.stats.pools import (
@@ -66,7 +66,6 @@ def _orders(score, gold):
 
 
 @every_measure
-@settings(max_examples=60, deadline=None)
 @given(rows=pools_of_rows)
 def test_ties_against_enumeration(name, rows):
     measure, textbook = MEASURES[name]
