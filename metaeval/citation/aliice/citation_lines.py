@@ -23,10 +23,7 @@ _WORD = re.compile(r"\w")
 
 
 def read_aliice(
-    answers: Sequence[Answer],
-    profile: AliiceProfile = PAPER,
-    splitter: SentenceSplitter = RULES,
-    parser: str = "small",
+    answers: Sequence[Answer], profile: AliiceProfile = PAPER, splitter: SentenceSplitter = RULES, parser: str = "small"
 ) -> StatedAnswers:
     """Return the answers with their claims, ready to be judged. Raises `UserError` for an unknown parser."""
     parses = find_parser(parser, profile.one_root)

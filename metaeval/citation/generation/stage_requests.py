@@ -11,13 +11,7 @@ from typing import Any, Literal
 from metaeval.citation.chat_models import ChatOptions, chat_request
 from metaeval.citation.data_model import Answer
 from metaeval.citation.generation.options import GenerationOptions, Strategy
-from metaeval.citation.generation.shown_documents import (
-    ShownDocument,
-    fit,
-    in_json,
-    in_plain_text,
-    whole_documents,
-)
+from metaeval.citation.generation.shown_documents import ShownDocument, fit, in_json, in_plain_text, whole_documents
 from metaeval.core.errors import UserError
 from metaeval.llm.messages import ChatRequest, Prompt, quoted, read_object, read_prompt, reply_form
 

@@ -17,12 +17,7 @@ from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.chat_models import estimate_for, reply_texts, tokens_and_cost, why_unread
 from metaeval.citation.citeeval.baselines import BASELINES
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, fingerprint, read_coefficients
-from metaeval.citation.citeeval.evaluate_responses import (
-    CiteEvalMeasure,
-    Rated,
-    evaluate,
-    inquiries_of,
-)
+from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated, evaluate, inquiries_of
 from metaeval.citation.citeeval.judge import Asking, JudgeMode, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.options_and_values import PROFILES, CitedScenario
 from metaeval.citation.citeeval.splitting import Split, split_response
@@ -58,9 +53,7 @@ _READING = {
 
 CiteEvalProfile = Annotated[shared.ProfileName, one_of("profile", PROFILES)]
 Scenario = Annotated[
-    CitedScenario,
-    Flag("NAME"),
-    Field(description="Statements that count: full (all) or cited (those with citations)."),
+    CitedScenario, Flag("NAME"), Field(description="Statements that count: full (all) or cited (those with citations).")
 ]
 
 _EXAMPLES = 3

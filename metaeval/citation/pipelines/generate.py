@@ -13,13 +13,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from metaeval.analyses.analysis import Analysis, Done, FileOrObject, Progress
-from metaeval.citation.chat_models import (
-    MONEY,
-    ChatOptions,
-    estimate_for,
-    tokens_and_cost,
-    why_unread,
-)
+from metaeval.citation.chat_models import MONEY, ChatOptions, estimate_for, tokens_and_cost, why_unread
 from metaeval.citation.data_model import Answer, fingerprint
 from metaeval.citation.generation import generate as generation
 from metaeval.citation.generation.options import GenerationOptions, Strategy, Text

@@ -100,7 +100,7 @@ def _run(options: RefitCommand, progress: Progress) -> Done:
         "index_shift": profile.index_shift,
     }
     fields = {"profile": options.profile, "splitter": splitter.name, **asked_fields(asking, models)}
-    return _done(options, human, fitted, fields, origin, plain(asking.model))
+    return _done(options, human, fitted, fields, origin)
 
 
 def _fit_people(options: RefitCommand) -> Done:
@@ -120,18 +120,13 @@ def _fit_people(options: RefitCommand) -> Done:
     profile = replace(PROFILES[options.profile], index_shift=False)
     fitted = fit(edited, left_out, profile, options.run().interval.seed)
     fields = {"edits": "human", "profile": options.profile}
-    return _done(options, human, fitted, fields, {"edits": "human", "index_shift": False}, "people")
+    return _done(options, human, fitted, fields, {"edits": "human", "index_shift": False})
 
 
 def _done(
-    options: RefitCommand,
-    human: HumanSet,
-    fitted: Refit,
-    fields: Mapping[str, Any],
-    origin: Mapping[str, Any],
-    editor: str,
+    options: RefitCommand, human: HumanSet, fitted: Refit, fields: Mapping[str, Any], origin: Mapping[str, Any]
 ) -> Done:
-    """Return the tables, and the file of coefficients. origin: who edited, for the file. editor: for the subtitle."""
+    """Return the tables, and the file of coefficients. origin: who edited, for the file."""
     config = options.run()
     citations = sum(len(statement.citations) for statement in fitted.statements)
     answers = [rated.answer for rated in human.answers]
@@ -147,7 +142,7 @@ def _done(
     around = Provenance(
         data=data,
         kind="",
-        subtitle=f"{plain(data.name)}, edited by {editor}",
+        subtitle=f"{plain(data.name)}, edited by {plain(fields.get('model', 'people'))}",
         fields={"pipeline": "citeeval-refit", **fields, "folds": FOLDS},
         interval=config.interval,
         after=(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -111,7 +111,19 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     def add(judge: Backend | str, rows: Sequence[Sequence[SupportStatement]], least: float | None = None) -> None:
         soft = isinstance(judge, Backend) and judge.soft
         signed = {} if least is None else {"partial": f"{least:g}"}
-        measure = partial(_measured, rows, len(cited.absent), names, soft, cited.n_groups / topics)
+
+        def measure(missing: Missing) -> dict[str, Statistic]:
+            levels = [[row.levels if missing is None else row.filled(missing) for row in of] for of in rows]
+            every = [*levels, *[None] * len(cited.absent)]
+            statistics: dict[str, Statistic] = {}
+            if "trec" in names:
+                means_of = trec_values(every, soft).items()
+                statistics |= {key: means(values).times(cited.n_groups / topics) for key, values in means_of}
+            if "fact" in names:
+                of_tasks, pooled = fact_values(every, soft)
+                statistics |= {key: means(values) for key, values in of_tasks.items()} | pooled
+            return statistics
+
         cited.add(judge, measure, support_lines(answers, rows), fields=signed)
 
     if labelled:
@@ -159,26 +171,6 @@ def _level(least: float | None, direction: int, verdict: Verdict) -> Level:
         return verdict.score
     is_partial = least is not None and direction * verdict.score >= direction * least
     return 1.0 if verdict.entailed else 0.5 if is_partial else 0.0
-
-
-def _measured(
-    rows: Sequence[Sequence[SupportStatement]],
-    absent: int,
-    names: Sequence[str],
-    soft: bool,
-    factor: float,
-    missing: Missing,
-) -> Mapping[str, Statistic]:
-    """Return the statistics of the definitions `names`. absent: answers that nobody gave. factor: of TREC's means."""
-    levels = [[row.levels if missing is None else row.filled(missing) for row in of] for of in rows]
-    every = [*levels, *[None] * absent]
-    statistics: dict[str, Statistic] = {}
-    if "trec" in names:
-        statistics |= {key: means(values).times(factor) for key, values in trec_values(every, soft).items()}
-    if "fact" in names:
-        of_tasks, pooled = fact_values(every, soft)
-        statistics |= {key: means(values) for key, values in of_tasks.items()} | pooled
-    return statistics
 
 
 SUPPORT = Analysis(

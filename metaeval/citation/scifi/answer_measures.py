@@ -15,14 +15,7 @@ from typing import Any
 
 from metaeval.citation.citation_table import find_place
 from metaeval.citation.measures import AnswerShare, sum_up
-from metaeval.citation.scifi.data_model import (
-    DEFAULTS,
-    AnswerFacts,
-    CoverageLine,
-    FactLine,
-    ScifiOptions,
-    unread_marks,
-)
+from metaeval.citation.scifi.data_model import DEFAULTS, AnswerFacts, CoverageLine, FactLine, ScifiOptions, unread_marks
 
 
 def text_shares(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[str, list[AnswerShare]]:

@@ -51,10 +51,7 @@ class Measurement(NamedTuple):
 
 
 def measurements(
-    pipeline: str,
-    fields: Mapping[str, object],
-    values: Mapping[str, UnitValues],
-    backend: Backend | None = None,
+    pipeline: str, fields: Mapping[str, object], values: Mapping[str, UnitValues], backend: Backend | None = None
 ) -> list[Measurement]:
     """Return a measurement of each measure in `values`, by a backend if there is one. fields: those that all share."""
     suffix, signed, ledger = ("", {}, None) if backend is None else (f":{backend.name}", backend.fields, backend.ledger)
