@@ -47,6 +47,7 @@ def test_citations_are_labelled_by_keys_and_estimated(ran, page):
     assert found["none"]["low"] < 1 / 3 < found["none"]["high"]
 
 
+@pytest.mark.slow
 def test_a_label_is_undone_and_labels_are_there_again(page):
     first = page.text_content(".statement")
     page.keyboard.press("3")
@@ -73,6 +74,7 @@ def save(page, name):
     download.value.save_as(name)
 
 
+@pytest.mark.slow
 def test_two_annotators_are_blind_and_agree_in_the_end(ran, page):
     for who, turn in (("A", "1"), ("B", "3")):
         page.get_by_label("Your name").fill(who)

@@ -2,18 +2,16 @@
 
 import json
 import random
-import re
 import shlex
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-import metaeval
 from metaeval.core.files import csv_text
 from metaeval.core.tables import read_table
 from metaeval.decisions.citation_items import items_of
-from metaeval.decisions.gate_check import read_gate
+from metaeval.decisions.gate_check import check, read_gate
 from metaeval.decisions.gate_model import write_gate
 from metaeval.decisions.item_labels import labels_of
 from metaeval.report.table_files import load_table
@@ -98,17 +96,22 @@ def fill(path, truth):
 
 
 @pytest.mark.parametrize(
-    ("design", "ending"), [("random", "csv"), ("stratified", "tsv"), ("uncertain", "xlsx"), ("random", "jsonl")]
+    ("design", "ending", "unit"),
+    [
+        *(("random", "csv", "40 items"), ("stratified", "tsv", "40 items"), ("uncertain", "xlsx", "40 items")),
+        ("random", "jsonl", "20 whole answers"),
+    ],
 )
-def test_drawn_items_come_back_as_labels(ran, answers, design, ending):
+def test_drawn_items_come_back_as_labels(ran, answers, design, ending, unit):
     if ending == "xlsx":
         pytest.importorskip("openpyxl")
     name = f"to_label.{ending}"
-    ended = ran("label", "answers.jsonl", "-n", "40", "--design", design, "-o", name)
-    assert "40 of 120 citations to judge" in ended.out
+    words = ("--sampling-unit", "answer") if "answers" in unit else ()
+    ended = ran("label", "answers.jsonl", "-n", "40", "--design", design, "-o", name, *words)
+    assert f"40 of 120 citations{' of 20 whole answers' * len(words[1:])} to judge" in ended.out
     fill(name, answers)
     ended = ran("estimate", "answers.jsonl", "-l", "filled.csv")
-    assert "probabilities of the file; 40 items drawn" in " ".join(ended.out.split())
+    assert f"probabilities of the file; {unit} drawn" in " ".join(ended.out.split())
     found = {one["measure"]: one for one in load_table(Path("results/latest/estimate.json")).records}
     truth = sum(level == "none" for level in answers.values()) / len(answers)
     assert found["none"]["low"] - 0.05 < truth < found["none"]["high"] + 0.05
@@ -129,13 +132,6 @@ def test_what_is_said_to_type_next_works_with_columns_of_any_name(ran):
 COLUMNS = ("--map", "statement=Claim made", "--map", "source=Web", "--map", "id=Row #")
 
 
-def test_whole_answers_are_drawn_and_known_as_such(cli, ran, answers):
-    ran("label", "answers.jsonl", "-n", "40", "--sampling-unit", "answer", "-o", "to_label.csv")
-    fill("to_label.csv", answers)
-    ended = cli("estimate", "answers.jsonl", "-l", "filled.csv")
-    assert "20 whole answers drawn" in " ".join(ended.out.split())
-
-
 def test_labels_that_there_are_go_into_the_next_sheet(ran, answers):
     ran(*"label answers.jsonl -n 20 --existing-labels labels.csv --design uncertain -o more.csv".split())
     rows = read_table(Path("more.csv")).rows
@@ -153,13 +149,6 @@ def test_a_formula_in_an_answer_stays_text(ran):
     sheet = openpyxl.load_workbook("a.xlsx").active
     assert {cell.data_type for row in sheet.iter_rows(min_row=2) for cell in row} <= {"s", "n", "inlineStr"}
     assert [row.text("id")[0] for row in read_table(Path("a.xlsx")).rows] == ["="] * 3
-
-
-def test_power_says_how_many_labels_an_interval_takes(cli):
-    # Wilson at one half: 1.96^2 (1/4 - 0.01) / 0.01 = 92.2.
-    assert list(metaeval.plan(half_width=0.1, share=0.5)) == [{"share": 0.5, "labels": 93}]
-    assert metaeval.plan(half_width=0.1, share=0.5, items=400)[0]["labels"] == 75
-    assert re.search(r"0\.5 +93", cli("plan", "--half-width", "0.1", "-s", "share=0.5").out)
 
 
 def table(path, n, share, seed, level=True):
@@ -294,16 +283,14 @@ def test_metrics_that_are_not_named_are_scored_until_one_will_do(ran, answers):
     assert "shared by 3 metrics" in " ".join(ended.out.split())
 
 
-@pytest.mark.parametrize("share", [0, 1])
-@pytest.mark.parametrize("answers", [1, 3])
-def test_a_few_citations_that_are_all_alike_show_little(cli, gate, share, answers):
-    table("few.csv", 4 * answers, share, 2, level=False)
-    assert cli("gate", "check", "few.csv", "gate.json").code == share
-    (record,) = load_table(Path("results/latest/gate-check.json")).records
-    assert record["flagged"] == share
-    # At 0 of n one-sided bounds at .95 are never below 1 - .05 ** (1 / n): 22 % of 12, if all are independent.
-    least = 1 - 0.05 ** (1 / (4 * answers))
-    assert record["unsupported_high"] - record["unsupported_low"] > 0.5 * least
+def test_a_few_citations_that_are_all_alike_show_little(gate):
+    for share, answers in ((0, 1), (1, 1), (0, 3), (1, 3)):
+        table("few.csv", 4 * answers, share, 2, level=False)
+        outcome = check(Path("few.csv"), Path("gate.json"))
+        _, low, high = outcome.unsupported
+        assert (outcome.flagged[0], outcome.passed) == (share, not share)
+        # At 0 of n one-sided bounds at .95 are never below 1 - .05 ** (1 / n): 22 % of 12, if all are independent.
+        assert high - low > 0.5 * (1 - 0.05 ** (1 / (4 * answers)))
 
 
 def test_drift_warns_and_fails_where_it_is_asked_to(cli, ran, gate):

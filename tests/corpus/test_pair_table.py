@@ -220,12 +220,6 @@ def test_ids_are_unique_where_citation_ids_look_like_pair_ids():
     assert len({pair.pair_id for pair in table.pairs}) == len(table.pairs) == 12
 
 
-def test_citations_without_a_text_to_judge_are_dropped_and_counted():
-    table = table_of(("empty", FULL, at()), ("one", FULL, at()), ("spaces", NONE, at()))
-    assert [pair.citation_id for pair in table.pairs] == ["c1"]
-    assert table.dropped == {"no document text": 2}
-
-
 def test_a_blank_statement_is_dropped_and_counted_beside_the_others():
     statements = {"s": Statement("s", " \n", "g"), "t": Statement("t", "It rained.", "g")}
     judged = tuple(Citation(f"{s}{d}", s, d, FULL) for s in "st" for d in ("one", "empty"))
