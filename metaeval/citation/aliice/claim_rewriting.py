@@ -119,18 +119,13 @@ def _checked(claim: str) -> str | None:
 
 def with_rewritings(read: Sequence[AnswerClaims], rewritings: Sequence[Rewriting]) -> list[AnswerClaims]:
     """Return the answers with the new wordings as the texts of their claims; a claim without one stays as it is."""
-    new = {
-        (rewriting.answer, rewriting.number): rewriting.text for rewriting in rewritings if rewriting.text is not None
-    }
-    return [
-        replace(
-            each,
-            claims=tuple(
-                replace(claim, text=new.get((place, number), claim.text)) for number, claim in enumerate(each.claims)
-            ),
-        )
-        for place, each in enumerate(read)
-    ]
+    new = {(each.answer, each.number): each.text for each in rewritings if each.text is not None}
+    reworded = []
+    for place, each in enumerate(read):
+        numbered = enumerate(each.claims)
+        claims = tuple(replace(claim, text=new.get((place, number), claim.text)) for number, claim in numbered)
+        reworded.append(replace(each, claims=claims))
+    return reworded
 
 
 PROMPT = Path(__file__).parent / "prompts" / "rewriting.txt"

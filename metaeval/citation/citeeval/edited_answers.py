@@ -141,11 +141,8 @@ def further_rounds(
         answers, splits, judged = list(last.answers), list(last.rated.splits), list(last.rated.judged)
         edits, recut = list(last.edits), set()
         for place, number in enumerate(moving):
-            texts = [
-                [statement.text for statement in split.statements]
-                for split in (splits[number], again.rated.splits[place])
-            ]
-            if texts[0] != texts[1]:
+            both = splits[number].statements, again.rated.splits[place].statements
+            if [each.text for each in both[0]] != [each.text for each in both[1]]:
                 recut.add(number)
             seen[number].add(moved[place].text)
             answers[number], splits[number] = moved[place], again.rated.splits[place]

@@ -105,15 +105,11 @@ class Rated:
     def lacking(self, missing: Bools, reason: str) -> list[tuple[str, str, str, str]]:
         """Return (id of the response, place, text, reason) of the statements that are marked as `missing`."""
         statements = [each for split in self.splits for each in split.statements]
-        return [
-            (
-                self.responses[self.response[n]].id,
-                f"statement {statements[n].number}",
-                statements[n].text,
-                NO_TEXT if statements[n].no_text else reason,
-            )
-            for n in np.flatnonzero(missing)
-        ]
+        lacking = []
+        for n in np.flatnonzero(missing):
+            name, each = self.responses[self.response[n]].id, statements[n]
+            lacking.append((name, f"statement {each.number}", each.text, NO_TEXT if each.no_text else reason))
+        return lacking
 
     def whole(self, measure: CiteEvalMeasure, scenario: CitedScenario = "full") -> tuple[Units, Ints, Ints]:
         """Return the values of the responses; see `response_values`."""

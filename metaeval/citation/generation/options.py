@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -47,10 +47,6 @@ class GenerationOptions:
     def __post_init__(self) -> None:
         if self.documents is not None and self.negatives is not None:
             raise UserError("Give documents (the first ones) or negatives (beside those that a text cites), not both.")
-
-    def shared_by(self, shown: int) -> GenerationOptions:
-        """Return the options for each of `shown` questions in one request: with an equal share of the context."""
-        return replace(self, context_words=max(1, self.context_words // shown))
 
     @property
     def of_document_alone(self) -> bool:

@@ -52,10 +52,7 @@ def read_shots(path: Path, questions: Sequence[Answer]) -> list[Answer]:
     Raises `UserError` for an example without a question or a mark, with a mark that cites none of its documents, or
     that numbers documents from 0, and for one that is also a question of the run.
     """
-    shots, ids = (
-        list(map(cleaned, read_answers(path))),
-        {question.question.strip(): question.id for question in questions},
-    )
+    shots, ids = list(map(cleaned, read_answers(path))), {each.question.strip(): each.id for each in questions}
     for shot in shots:
         where = f"{path}: the worked example {shown(shot.id)}"
         if not shot.question.strip():

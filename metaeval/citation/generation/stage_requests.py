@@ -105,7 +105,9 @@ class Setup:
     """
 
     def __init__(self, options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()) -> None:
-        self.options, self.whole, self.shots, self._chat = options.shared_by(1 + len(shots)), options, shots, chat
+        # Each question in a request has an equal share of the context.
+        context = max(1, options.context_words // (1 + len(shots)))
+        self.options, self.whole, self.shots, self._chat = replace(options, context_words=context), options, shots, chat
         self._prompts = load_prompts(options, chat)
         self._plain = chat.output == "text"
         self.read_summary = summary_in_text if self._plain else read_summary

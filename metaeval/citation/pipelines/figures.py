@@ -72,10 +72,8 @@ def bars_of(folders: Sequence[Path]) -> tuple[list[dict[str, Any]], float]:
     bars: list[dict[str, Any]] = []
     level = 0.95
     for folder in folders:
-        sheets = [(sheet, False) for sheet in _sheets(folder)] + [
-            (sheet, True) for sheet in _sheets(folder, "*/*.json")
-        ]
-        for sheet, inner in sheets:
+        patterns = ("*.json", "*/*.json")
+        for sheet, inner in ((sheet, "/" in pattern) for pattern in patterns for sheet in _sheets(folder, pattern)):
             for record in sheet.records:
                 system, backend = record.get("line") or record.get("system"), record.get("backend", record.get("judge"))
                 known = record.get("value") is not None and {"measure", "low"} <= record.keys()

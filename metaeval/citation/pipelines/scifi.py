@@ -193,9 +193,15 @@ def judge_facts(
         references = coverage_lines(read, backend.entails, backend.soft)
         entailment = answer_measures.entailments(read, lines, rules)
         coverage = answer_measures.coverages(read, references)
+        facts_judged = [
+            # The numbers of a fact's citations are joined by spaces, with ? if unparsable.
+            {"found" if name == "match" else name: value for name, value in asdict(line).items()}
+            | {"citations": " ".join("?" if number is None else str(number) for number in line.citations)}
+            for line in lines
+        ]
         rows = {
             "answers": answer_measures.answer_rows(read, entailment, coverage, rules),
-            "facts": [answer_measures.fact_row(line) for line in lines],
+            "facts": facts_judged,
             "reference-facts": [asdict(line) for line in references],
         }
         stated: list[FactLine | CoverageLine] = [*lines, *references]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from metaeval.citation.citation_table import find_place
@@ -43,13 +42,6 @@ def text_shares(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[
             for each, total in zip(matches, looked_for, strict=True)
         ],
     }
-
-
-def fact_row(line: FactLine) -> dict[str, Any]:
-    """Return a fact as one row of cells; the numbers of its citations are joined by spaces, with ? if unparsable."""
-    cited = " ".join("?" if number is None else str(number) for number in line.citations)
-    row = {"found" if field == "match" else field: value for field, value in asdict(line).items()}
-    return {**row, "citations": cited}
 
 
 def answer_rows(
