@@ -9,7 +9,6 @@ reference's facts by the answer.
 import pytest
 
 from metaeval.citation.data_model import Passage
-from metaeval.citation.measures import micro, value_of
 from metaeval.citation.scifi.answer_measures import coverages, densities, entailments
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
@@ -75,25 +74,6 @@ def test_density_and_the_citation_of_each_fact(made, text, sentences, marks, ins
     cited = [fact[2] for fact in facts if fact[2]]
     (share,) = entailments([read], lines)
     assert (share.hits, share.total) == (sum(1 in numbers for numbers in cited), len(cited))
-
-
-def test_density_and_entailment_over_all_of_them(made):
-    read = [
-        made.facts_of(text, *(fact[:2] for fact in facts), passages=FIVE, answer=str(number))
-        for number, (text, _, _, _, facts) in enumerate(ANSWERS)
-    ]
-    # Marks of the 22 answers, in order:
-    marks = 1 + 1 + 0 + 1 + 2 + 2 + 2 + 4 + 5 + 3 + 2 + 2 + 2 + 1 + 3 + 2 + 1 + 1 + 2 + 2 + 2 + 0
-    sentences = 10 + 2 + 3 + 2 + 2 + 7 + 0  # ten of one sentence, then two, three, two, two, seven of one, none
-    assert (marks, sentences) == (41, 26)
-    shares = densities(read)
-    assert (sum(share.hits for share in shares), sum(share.total for share in shares)) == (marks, sentences)
-    lines = fact_lines(read, made.Scored(Alpha=1.0))
-    # Facts with a citation, and of these the ones that cite [1], whose passage alone entails, in the same order:
-    cited = 1 + 1 + 0 + 2 + 2 + 2 + 1 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 3 + 2 + 2 + 1 + 2 + 2 + 1 + 0
-    first = 1 + 1 + 0 + 2 + 1 + 1 + 0 + 1 + 1 + 1 + 1 + 0 + 1 + 0 + 1 + 1 + 2 + 0 + 1 + 2 + 0 + 0
-    assert (first, cited) == (18, 32)
-    assert value_of(micro(entailments(read, lines))) == pytest.approx(18 / 32)
 
 
 @pytest.mark.parametrize(
