@@ -41,7 +41,7 @@ def duplicates(corpus: Corpus, pairs: Iterable[Pair]) -> Duplicates:
 
 def _in_several_groups(texts: Iterable[tuple[str, str]]) -> int:
     groups = Counter(text for text, _ in {(_words_of(text), group) for text, group in texts} if text)
-    return sum(count > 1 for count in groups.values())
+    return sum(number > 1 for number in groups.values())
 
 
 def _words_of(text: str) -> str:

@@ -413,14 +413,12 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
         _log.warning(
             "pool=%s: the data have too few other chunks: some statements get only %s more, not %s.", pool, least, k
         )
-    seen = {pair.pair_id for pair in table.pairs}
-    for pair in added:
-        if pair.pair_id in seen:
-            raise UserError(
-                f"Two pairs would have the same id {pair.pair_id!r}, because ids of statements, documents or "
-                "citations contain '+'. Rename these ids."
-            )
-        seen.add(pair.pair_id)
+    ((pair_id, times),) = Counter(pair.pair_id for pair in (*table.pairs, *added)).most_common(1)
+    if times > 1:
+        raise UserError(
+            f"Two pairs would have the same id {pair_id!r}, because ids of statements, documents or citations contain "
+            "'+'. Rename these ids."
+        )
     return replace(table, pairs=(*table.pairs, *added), pool=pool)
 
 

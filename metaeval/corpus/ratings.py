@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from json.encoder import encode_basestring
 from math import isfinite
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic_core import to_json
@@ -105,11 +105,7 @@ class RatingColumns(Sequence[Rating]):
     def __len__(self) -> int:
         return len(self.gold)
 
-    @overload
-    def __getitem__(self, row: int) -> Rating: ...
-    @overload
-    def __getitem__(self, row: slice) -> RatingColumns: ...
-    def __getitem__(self, row: int | slice) -> Rating | RatingColumns:
+    def __getitem__(self, row: Any) -> Any:
         if isinstance(row, slice):
             return self.take(np.arange(len(self))[row])
         row = range(len(self))[row]

@@ -82,15 +82,14 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
     registry.refuse_given("metric", items.scores, f"the columns of {items.name}")
     column_by_name: dict[str, AlignedColumn] = {}
     unscored = [name for name in dict.fromkeys(config.metrics) if name not in items.scores]
-    if broken := next((items.unread[name] for name in unscored if name in items.unread), None):
-        raise broken
-    near = next((name for name in unscored if did_you_mean(name, items.scores)), None)
-    if near:
-        raise unknown("column of scores", near, items.scores)
+    for name in unscored:
+        if name in items.unread:
+            raise items.unread[name]
+        if did_you_mean(name, items.scores):
+            raise unknown("column of scores", name, items.scores)
     if unscored and not items.with_texts:
-        raise unknown(
-            "column of scores", unscored[0].removeprefix(FILE_PREFIX), items.scores, f"{items.name} has no texts."
-        )
+        name = unscored[0].removeprefix(FILE_PREFIX)
+        raise unknown("column of scores", name, items.scores, f"{items.name} has no texts.")
     for name in config.metrics:
         if name in items.scores:
             score = np.array(items.scores[name], dtype=np.float64)

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import groupby
 from operator import attrgetter, itemgetter
 from pathlib import Path
+from string import Template
 from typing import Annotated
 
 from pydantic import Field
@@ -183,14 +184,8 @@ def _said(case: Case) -> str:
 
 def _terminal(cases: Sequence[Case]) -> str:
     return "\n\n".join(
-        "\n".join(
-            [
-                Shown(f"{case.metric}, {case.error} ({case.id})"),
-                f"  Statement: {_excerpt(case.statement)}",
-                f"  Citation: {_passage(case, '[[{}]]'.format)}",
-                f"  {_said(case)}",
-            ]
-        )
+        f"{Shown(f'{case.metric}, {case.error} ({case.id})')}\n  Statement: {_excerpt(case.statement)}\n"
+        f"  Citation: {_passage(case, '[[{}]]'.format)}\n  {_said(case)}"
         for case in cases
     )
 
@@ -200,17 +195,15 @@ def _markdown(cases: Sequence[Case]) -> str:
 
     lines = ["| metric | error | example |", "| :-- | :-- | :-- |"]
     for case in cases:
-        example = [
-            f"**Statement:** {escape(_excerpt(case.statement))}",
-            f"**Citation:** {_passage(case, '**{}**'.format, escape)}",
-            _said(case),
-        ]
-        lines.append(f"| {escape(Shown(case.metric))} | {case.error} | {'<br>'.join(example)} |")
+        citation = _passage(case, "**{}**".format, escape)
+        example = f"**Statement:** {escape(_excerpt(case.statement))}<br>**Citation:** {citation}<br>{_said(case)}"
+        lines.append(f"| {escape(Shown(case.metric))} | {case.error} | {example} |")
     return "\n".join(lines) + "\n"
 
 
 def _latex(cases: Sequence[Case], place: str = "") -> str:
     """Return, as LaTeX, a table for each metric, or several if one does not fit a page. place: the data's name."""
+    from metaeval.report.latex import escape
     from metaeval.report.terminal import GAP, packed
 
     tables = []
@@ -223,7 +216,9 @@ def _latex(cases: Sequence[Case], place: str = "") -> str:
         name = f"{metric} on {place}" if place else metric
         for number, part in enumerate(parts, start=1):
             caption = f"{name}, part {number} of {len(parts)}" if len(parts) > 1 else name
-            tables.append(_table(Shown(caption), f"{metric}-{number}", [_example(rows[n]) for n in part]))
+            label = re.sub("[^a-z0-9]+", "-", f"{metric}-{number}".lower()).strip("-")
+            examples = "\n    \\addlinespace\n".join(_example(rows[n]) for n in part)
+            tables.append(_TABLE.substitute(caption=escape(Shown(caption)), label=label, rows=examples))
     return "\n".join(tables)
 
 
@@ -243,30 +238,24 @@ def _example(case: Case) -> str:
     return rf"    \raggedright {case.error} & \raggedright " + r" \par ".join(example) + r" \tabularnewline"
 
 
-def _table(caption: Shown, label: str, rows: Sequence[str]) -> str:
-    from metaeval.report.latex import escape
-
-    return "\n".join(
-        [
-            r"% Needs \usepackage{booktabs}.",
-            r"\begin{table*}[tp]",
-            r"  \centering\small",
-            r"  \setlength{\belowcaptionskip}{4pt}",
-            rf"  \caption{{Most confident errors of {escape(caption)}: examples without support that score highest, and"
-            r" supported ones that score lowest. Underlined: what people marked as evidence.}",
-            rf"  \label{{tab:cases-{re.sub('[^a-z0-9]+', '-', label.lower()).strip('-')}}}",
-            r"  \begin{tabular}{@{}p{0.12\linewidth}p{0.82\linewidth}@{}}",
-            r"    \toprule",
-            r"    Error & Example \\",
-            r"    \midrule",
-            "\n    \\addlinespace\n".join(rows),
-            r"    \bottomrule",
-            r"  \end{tabular}",
-            r"\end{table*}",
-            "",
-        ]
-    )
-
+_TABLE = Template(
+    r"""% Needs \usepackage{booktabs}.
+\begin{table*}[tp]
+  \centering\small
+  \setlength{\belowcaptionskip}{4pt}
+  \caption{Most confident errors of $caption: examples without support that score highest, and supported ones that """
+    r"""score lowest. Underlined: what people marked as evidence.}
+  \label{tab:cases-$label}
+  \begin{tabular}{@{}p{0.12\linewidth}p{0.82\linewidth}@{}}
+    \toprule
+    Error & Example \\
+    \midrule
+$rows
+    \bottomrule
+  \end{tabular}
+\end{table*}
+"""
+)
 
 RENDERERS: Mapping[str, Callable[[Sequence[Case]], str]] = {
     "terminal": _terminal,

@@ -30,7 +30,7 @@ from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table
 from metaeval.report.result import SCHEMA, load_result, read_versioned
 from metaeval.report.result_tables import lay_out, units
-from metaeval.report.table import Cell, Table
+from metaeval.report.table import Block, Cell, Table
 from metaeval.runs.data import Job, RatedSet, prepare, prepare_ratings
 from metaeval.runs.evaluate import declarations_of, named_protocols
 from metaeval.runs.job import NAME, PAIRS, Kept, check, completed_run, read_pairs, settings_of
@@ -463,18 +463,11 @@ def _table(grid: Table) -> dict[str, Any]:
     def shown(cell: Cell) -> dict[str, Any]:
         return {"number": cell.number, "interval": cell.interval, "marks": list(cell.marks), "rank": cell.rank}
 
-    blocks = [
-        {
-            "title": block.title,
-            "lines": [{"name": line.name, "cells": list(map(shown, line.cells))} for line in block.lines],
-        }
-        for block in grid.blocks
-    ]
-    notes = [[note.label, note.line] for note in grid.footnotes]
+    def lines(block: Block) -> list[dict[str, Any]]:
+        return [{"name": line.name, "cells": list(map(shown, line.cells))} for line in block.lines]
+
     return {
-        "title": grid.title,
-        "headings": list(grid.headings),
-        "blocks": blocks,
-        "notes": notes,
-        "legend": grid.legend,
+        **{"title": grid.title, "headings": list(grid.headings), "legend": grid.legend},
+        "blocks": [{"title": block.title, "lines": lines(block)} for block in grid.blocks],
+        "notes": [[note.label, note.line] for note in grid.footnotes],
     }

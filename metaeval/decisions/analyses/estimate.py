@@ -52,18 +52,8 @@ def _run(options: EstimateOptions, progress: Progress) -> Done:
     if options.sources:
         read = partial(items_of, mapping=options.columns, pipeline=options.pipeline, sources=options.sources)
         answers, other = read(answers), None if other is None else read(other)
-    estimates = estimate(
-        answers,
-        options.labels,
-        options.metric,
-        other,
-        options.estimand,
-        options.columns,
-        options.assume_sample,
-        run,
-        progress,
-        options.pipeline,
-    )
+    how = options.estimand, options.columns, options.assume_sample, run, progress, options.pipeline
+    estimates = estimate(answers, options.labels, options.metric, other, *how)
     return Done(config=run, sheets=[estimate_sheet(estimates)], value=estimates)
 
 
