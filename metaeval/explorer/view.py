@@ -38,7 +38,7 @@ class ViewOptions(OutputSettings, DeclaredOptions):
 
 def _run(options: ViewOptions, progress: MetricProgress | None) -> Done:
     from metaeval.explorer.page_data import View, view_page
-    from metaeval.runs.job_folder import PAIRS, done_jobs
+    from metaeval.runs.job import PAIRS, done_jobs
 
     view = View(options.data, options.max_pairs, options.explain, options.trust_config, progress)
     jobs = options.jobs or ("latest",)

@@ -10,10 +10,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.runs.loaded_metrics import load_metrics  # noqa: E402
-
 from metaeval.core.config import RunConfig  # noqa: E402
 from metaeval.core.errors import UserError  # noqa: E402
+from metaeval.runs.metrics import load_metrics  # noqa: E402
 from metaeval.scoring import contract  # noqa: E402
 from metaeval.scoring.backends import text_encoder as encoders  # noqa: E402
 from metaeval.scoring.backends.text_encoder import JobTexts, TextEncoder  # noqa: E402

@@ -174,7 +174,7 @@ def fit(
     for fold in range(n_folds):
         trained = fitted(np.flatnonzero(folds != fold))
         for place in np.flatnonzero(folds == fold):
-            held_out[place] = statements[place].distance(trained, options)
+            held_out[place] = statements[int(place)].distance(trained, options)
     return Refit(
         coefficients=fitted(np.arange(len(statements))),
         statements=statements,
