@@ -209,6 +209,8 @@ def next_step(
     The command compares a single metric with another, plans for leading metrics without a significant difference,
     learns a threshold for a metric that leads alone, and evaluates scores that are levels as verdicts.
     """
+    import numpy as np
+
     from metaeval.analyses.command_words import words_of
     from metaeval.report.ranking_measures import headlines, top
     from metaeval.runs.metrics import FILE_PREFIX
@@ -222,7 +224,9 @@ def next_step(
     rows = [row.metric for row in first.result.rows if row.kind == "metric"]
     known = [registry.retyped(name, config.metric_options).removeprefix(FILE_PREFIX) for name in config.metrics]
     typed = dict(zip(rows, known, strict=True)) if len(rows) == len(known) else {}
-    if rated and all(result.protocol != "verdicts" for result in results) and outcome.are_decided:
+    scores = [column.score[~np.isnan(column.score)] for column in outcome.columns if column.kind == "metric"]
+    decided = all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)  # all are levels
+    if rated and decided and all(result.protocol != "verdicts" for result in results):
         command, purpose = ["evaluate", *known, "-p", "verdicts"], "how often these verdicts are right, as they stand"
     else:
         leading = [typed.get(name, name) for name in top(first)]

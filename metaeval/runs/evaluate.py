@@ -73,12 +73,6 @@ class EvaluatedRun:
     protocols: Mapping[str, Protocol]
     left_out: Mapping[str, str]
 
-    @property
-    def are_decided(self) -> bool:
-        """Whether every metric has scores and all of them are levels (0, 1 or 2), so that they are decisions."""
-        scores = [column.score[~np.isnan(column.score)] for column in self.columns if column.kind == "metric"]
-        return all(score.size and np.isin(score, (0.0, 1.0, 2.0)).all() for score in scores)
-
 
 def run(
     config: RunConfig,

@@ -24,12 +24,12 @@ def test_groups_rows_and_citations_follow_from_what_was_simulated():
 
     found = needs(0.02, power, (0.5, 2.0), 100, 500, 150)
 
-    assert [(one.power, one.groups, one.rows, one.citations) for one in found] == [
+    assert [(one["power"], one["groups"], one["rows"], one["citations"]) for one in found] == [
         (0.8, 197, 985, 296),
         (0.9, 263, 1315, 395),
     ]
-    assert [(one.groups_low, one.groups_high) for one in found] == [(99, 394), (132, 526)]
-    assert found[0].power_now == 0.52
+    assert [(one["groups_low"], one["groups_high"]) for one in found] == [(99, 394), (132, 526)]
+    assert found[0]["power_now"] == 0.52
     # The law behind it, with 100 groups: P(z > 1.959964 - 2) + P(z < -1.959964 - 2) = 0.5160 + 0.0000375.
     assert power.at(100) == pytest.approx(0.5160, abs=1e-4)
 
@@ -44,7 +44,7 @@ def test_the_effect_is_the_likeliest_of_all_that_was_simulated():
 
 def test_what_is_found_no_more_often_than_by_chance_has_no_plan():
     found = needs(0.02, _fitted({100: Share(6, 100), 300: Share(4, 100)}, 0.05), None, 100, 500, 0)
-    assert [(one.groups, one.rows, one.citations, one.groups_low) for one in found] == [(None, None, None, None)] * 2
+    assert [[one[key] for key in ("groups", "rows", "citations", "groups_low")] for one in found] == [[None] * 4] * 2
 
 
 @pytest.mark.parametrize(("difference", "scale", "raw"), [(2.0, 100.0, 0.02), (0.02, 1.0, 0.02), (99.0, 100.0, 0.99)])

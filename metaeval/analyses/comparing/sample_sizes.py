@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -34,26 +35,14 @@ DEFAULT_PROTOCOL = "classification"
 """The protocol of a plan that names neither a protocol nor a measure."""
 
 
-@dataclass(frozen=True)
-class Need:
-    """The sample with which a true difference is significant with probability `power`; groups are as large as here.
+Need = dict[str, Any]
+"""The sample with which a true difference is significant with probability `power`; groups are as large as here.
 
-    difference: raw. power_now: power with as many groups as the pilot has; power_now_error: its Monte Carlo error.
-    groups, rows: None where neither the simulation nor the pilot's standard error shows the difference. groups_low,
-    groups_high: from the standard errors of 95 % of resampled pilots. citations: None also where the data have none.
-    extrapolated: whether `groups` is far above the numbers of groups that were simulated.
-    """
-
-    difference: float
-    power_now: float
-    power_now_error: float
-    power: float
-    groups: int | None
-    groups_low: int | None
-    groups_high: int | None
-    rows: int | None
-    citations: int | None
-    extrapolated: bool = False
+difference: raw. power_now: power with as many groups as the pilot has; power_now_error: its Monte Carlo error. groups,
+rows: None where neither the simulation nor the pilot's standard error shows the difference. groups_low, groups_high:
+from the standard errors of 95 % of resampled pilots. citations: None also where the data have none. extrapolated:
+whether `groups` is far above the numbers of groups that were simulated.
+"""
 
 
 def protocol_to_plan(config: RunConfig, key: str, differences: Sequence[float], name: str = "") -> ProtocolSetup:
@@ -119,8 +108,13 @@ def needs(
         cited = math.ceil(needed_groups * citations / groups) if citations and needed_groups is not None else None
         many = None if needed_groups is None else math.ceil(needed_groups * rows / groups)
         now = simulation.simulated[groups]
-        beyond = simulation.extrapolated(needed_groups)
-        needed.append(Need(difference, now.value, now.error, power, needed_groups, low, high, many, cited, beyond))
+        needed.append(
+            {
+                **{"difference": difference, "power_now": now.value, "power_now_error": now.error, "power": power},
+                **{"groups": needed_groups, "groups_low": low, "groups_high": high, "rows": many, "citations": cited},
+                "extrapolated": simulation.extrapolated(needed_groups),
+            }
+        )
     return needed
 
 
@@ -185,7 +179,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
         {"protocol": protocol.name, **options, "alpha": alpha},
         ("true difference", headings, _rows(needs_by_difference, column_of(measure))),
         [
-            {**shared, "effect_error": error, **asdict(need)}
+            {**shared, "effect_error": error, **need}
             for error, row_needs in zip(errors, needs_by_difference, strict=True)
             for need in row_needs
         ],
@@ -202,7 +196,7 @@ def _notes(
     pilot_cell = cell(*pilot.ends, column, signed=True)
     size = [count(data.groups, "group"), f"{frame.gold.size:,} {units(frame.unit)}"]
     size += [count(data.citations, "citation")] if data.citations else []
-    first, difference = powers[0], every[0][0].difference
+    first, difference = powers[0], every[0][0]["difference"]
     at_ends = []
     for end in pilot.interval or ():
         effect = None if first.effect is None else first.effect * abs(end) / difference
@@ -210,7 +204,7 @@ def _notes(
     depends = f"at the ends of that interval, power now is {' and '.join(at_ends)}; " if at_ends else ""
     sizes = sorted({size for power in powers for size in power.simulated})
     errors = [f"± {200 * power.error:.0f} %" if power.effect else UNDEFINED for power in powers]
-    beyond = any(need.extrapolated for row_needs in every for need in row_needs)
+    beyond = any(need["extrapolated"] for row_needs in every for need in row_needs)
     return [
         Note(
             "observed",
@@ -274,15 +268,16 @@ def _pilot(
 def _rows(every: Sequence[Sequence[Need]], column: Column) -> Iterator[TableRow]:
     for row_needs in every:
         now = row_needs[0]
-        cells: list[Cell | str] = [f"{100 * now.power_now:.0f} % (± {100 * now.power_now_error:.0f})"]
+        cells: list[Cell | str] = [f"{100 * now['power_now']:.0f} % (± {100 * now['power_now_error']:.0f})"]
         for need in row_needs:
-            low, high = (_number(number, need.extrapolated) for number in (need.groups_low, need.groups_high))
-            groups = _number(need.groups, need.extrapolated)
-            if need.extrapolated:
+            beyond = need["extrapolated"]
+            low, high = (_number(need[name], beyond) for name in ("groups_low", "groups_high"))
+            groups = _number(need["groups"], beyond)
+            if beyond:
                 groups = f"about {groups}, extrapolated"
-            cells.append(Cell(groups, (low, high)) if need.groups_low else groups)
-            cells.append(_number(need.rows if need.citations is None else need.citations, need.extrapolated))
-        yield "", format_value(now.difference, column), cells
+            cells.append(Cell(groups, (low, high)) if need["groups_low"] else groups)
+            cells.append(_number(need["rows"] if need["citations"] is None else need["citations"], beyond))
+        yield "", format_value(now["difference"], column), cells
 
 
 def _number(number: int | None, extrapolated: bool) -> str:
