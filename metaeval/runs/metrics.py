@@ -442,5 +442,5 @@ def judge_of(name: str, metrics: LoadedMetrics) -> Metric:
         raise UserError(f"{name} is a file or column of scores and cannot score new pairs: give a metric by its name.")
     metric = metrics.fresh(name)
     if isinstance(metric, Combination) or metric.corpus_dependent:
-        raise UserError(f"The score that {name!r} gives a pair depends on the others: it cannot judge single claims.")
+        raise UserError(f"The score that {name!r} gives a pair depends on the other pairs: it cannot judge a claim.")
     return metric

@@ -152,7 +152,7 @@ def by_part(panel: Panel, by: str) -> list[Table]:
     cut = by == "position" or (by == "system" and isinstance(panel.source, RatedSet))
     setups = [setup for setup in panel.readable[0] if not (cut and setup[0].uses_pool)]
     if not setups:
-        raise UserError(f"No protocol of this run can be evaluated by {by}: give -p correlation or classification.")
+        raise UserError(f"No protocol of this run works on parts by {by}: give -p correlation or classification.")
     sheets = [_sheet(panel, setup, by) for setup in setups]
     telling = [sheet for sheet in sheets if any(record["value"] is not None for record in sheet.records)]
     return telling or sheets
