@@ -276,7 +276,15 @@ class AlignScore(LoadedModelMetric, TwoStepMetric):
 
         The best chunk has the largest P(ALIGNED). `entailment` is the log of the nli score. None for a blank statement.
         """
-        return [None if seen is None else _three_way(seen) for seen in self.observe(sources, statements)]
+        averages: list[ThreeWay | None] = []
+        for seen in self.observe(sources, statements):
+            if seen is None:
+                averages.append(None)
+                continue
+            log_p = seen.logits.double()[:, HEADS["nli"]].log_softmax(-1).view(-1, seen.sentences, 3)
+            spoken = log_p[log_p[..., 0].argmax(0), range(seen.sentences)]
+            averages.append(ThreeWay(*spoken.exp().mean(0).log().tolist()))
+        return averages
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return each sentence of the statement with its best chunk of the source, by the head that `mode` names."""
@@ -315,9 +323,3 @@ def _aligned(logits: torch.Tensor, head: str) -> torch.Tensor:
     """Return, from logits (m, 6), P(ALIGNED) by the head nli or bin, or the value of the head reg; (m,)."""
     outputs = logits.double()[:, HEADS[head]]
     return (outputs if head == "reg" else outputs.softmax(-1))[:, 1 if head == "bin" else 0]
-
-
-def _three_way(seen: HeadLogits) -> ThreeWay:
-    log_p = seen.logits.double()[:, HEADS["nli"]].log_softmax(-1).view(-1, seen.sentences, 3)
-    spoken = log_p[log_p[..., 0].argmax(0), range(seen.sentences)]
-    return ThreeWay(*spoken.exp().mean(0).log().tolist())

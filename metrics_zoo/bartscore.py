@@ -130,13 +130,13 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
 
     def judge(self, observations: Sequence[Likelihood]) -> list[PairScore]:
         """Return the scores, by the option `transform`; EMPTY for a `wordless` pair, unless `fallback` is on."""
-        return [self._answer(seen) for seen in observations]
-
-    def _answer(self, seen: Likelihood) -> PairScore:
-        if seen.wordless and not self.options.fallback:
-            return PairScore(None, Status.EMPTY, seen.tokens, seen.cut)
-        value = exp(seen.value) if self.options.transform == "exp" else seen.value
-        return PairScore(value, tokens=seen.tokens, cut=seen.cut)
+        transform = exp if self.options.transform == "exp" else float
+        return [
+            PairScore(None, Status.EMPTY, seen.tokens, seen.cut)
+            if seen.wordless and not self.options.fallback
+            else PairScore(transform(seen.value), tokens=seen.tokens, cut=seen.cut)
+            for seen in observations
+        ]
 
 
 class BartText(NamedTuple):

@@ -304,21 +304,19 @@ class BERTScore(TwoStepMetric, ModelMetric):
 
     def judge(self, observations: Sequence[TokenMatch]) -> list[PairScore]:
         """Return each pair's `side`, rescaled if the option is on; see `fallback` for a pair with an empty text."""
-        return [self._score(observation) for observation in observations]
-
-    def _score(self, pair: TokenMatch) -> PairScore:
         side = ("precision", "recall", "f1").index(self.options.side)
-        both = pair.precision + pair.recall
-        raw = (pair.precision, pair.recall, 2 * pair.precision * pair.recall / both if both else 0.0)[side]
-        if pair.empty or isnan(raw):
+        answers = []
+        for precision, recall, empty, *counts in observations:
+            both = precision + recall
+            raw = (precision, recall, 2 * precision * recall / both if both else 0.0)[side]
             # The official code gives 0 for empty texts, and for an F1 (no precision, no recall) that is not a number.
-            if not self.options.fallback or not (pair.empty or side == 2):
-                status = Status.EMPTY if pair.empty else Status.NOTHING_TO_SCORE
-                return PairScore(None, status, pair.tokens, pair.cut)
-            raw = 0.0
-        if self.baseline is not None:
-            raw = (raw - self.baseline[side]) / (1 - self.baseline[side])
-        return PairScore(raw, tokens=pair.tokens, cut=pair.cut)
+            if (unscored := empty or isnan(raw)) and self.options.fallback and (empty or side == 2):
+                unscored, raw = False, 0.0
+            if self.baseline is not None:
+                raw = (raw - self.baseline[side]) / (1 - self.baseline[side])
+            status = Status.EMPTY if empty else Status.NOTHING_TO_SCORE
+            answers.append(PairScore(None, status, *counts) if unscored else PairScore(raw, Status.OK, *counts))
+        return answers
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return each token of the statement with its best match in the source, by cosine, whatever `side` is."""

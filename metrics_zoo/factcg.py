@@ -109,13 +109,14 @@ class QuestionTokens:
         """Return the ids of chunks and statements, in order; beyond the limit the end of the chunk is cut."""
         questions = [_QUESTION.format(statement=statement) for statement in seconds]
         known = self.texts.ids([*firsts, *questions])
-        return [self._one(known[chunk], known[question]) for chunk, question in zip(firsts, questions, strict=True)]
-
-    def _one(self, chunk: list[int], question: list[int]) -> PairIds:
-        tokens = len(chunk) + len(question) + 2
-        kept = max(_LIMIT - 2 - len(question), 0)
-        ids = [*self._before, *chunk[:kept], *question[: _LIMIT - 2], *self._behind]
-        return PairIds(ids, [0] * len(ids), tokens, tokens - len(ids))
+        encoded = []
+        for first, second in zip(firsts, questions, strict=True):
+            chunk, question = known[first], known[second]
+            tokens = len(chunk) + len(question) + 2
+            kept = max(_LIMIT - 2 - len(question), 0)
+            ids = [*self._before, *chunk[:kept], *question[: _LIMIT - 2], *self._behind]
+            encoded.append(PairIds(ids, [0] * len(ids), tokens, tokens - len(ids)))
+        return encoded
 
 
 def count_words(sentence: str, splitter: SentenceSplitter) -> int:

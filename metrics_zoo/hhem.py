@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -115,11 +115,9 @@ class HHEM(ModelMetric):
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Score pairs; a blank statement is EMPTY, an empty source is a premise like any other."""
         prompts = self.prompts.encode(sources, statements)
-        answers = ask_prompts(prompts, statements, self._run)
+        run = partial(run_batches, length=len, forward=self._forward, budget=self.batch_tokens, device=self.device)
+        answers = ask_prompts(prompts, statements, run)
         return [PairScore(score, status, prompt.tokens, prompt.cut) for prompt, status, score in answers]
-
-    def _run(self, prompts: list[list[int]]) -> list[float]:
-        return run_batches(prompts, len, self._forward, self.batch_tokens, self.device)
 
     def _forward(self, batch: list[list[int]]) -> Sequence[float]:
         ids, mask = pad(batch, 0, self.device)

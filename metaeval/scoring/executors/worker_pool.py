@@ -110,7 +110,13 @@ class Pool(ABC):
         """
         if self._of is None or self._of[0] != recipe or self._of[1] is not context:
             self._of = recipe, context
-            self._begin(recipe, context)
+            texts = {"sources": context.sources, "statements": context.statements}
+            self._numbers = [{text: number for number, text in enumerate(side)} for side in texts.values()]
+            # Running workers get the job now, others when they start.
+            self._job = self.pack({"recipe": asdict(recipe), "path": sys.path, "context": texts})
+            for child in self._children.values():
+                child.ready = False
+                child.ask(self._job)
         drawn, waiting = iter(tasks), deque[Piece]()
         working = False
         try:
@@ -132,15 +138,6 @@ class Pool(ABC):
             child.stop()
         self._children.clear()
         self._of = None
-
-    def _begin(self, recipe: WorkerRecipe, context: Context) -> None:
-        """Send a new job to the running workers; workers that start later get it when they start."""
-        texts = {"sources": context.sources, "statements": context.statements}
-        self._numbers = [{text: number for number, text in enumerate(side)} for side in texts.values()]
-        self._job = self.pack({"recipe": asdict(recipe), "path": sys.path, "context": texts})
-        for child in self._children.values():
-            child.ready = False
-            child.ask(self._job)
 
     def _hand_out(self, drawn: Iterator[BlockTask], waiting: deque[Piece]) -> None:
         """Give every worker that has begun the job up to `AHEAD` pieces, one to each before any gets a second.

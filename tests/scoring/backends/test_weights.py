@@ -37,9 +37,13 @@ def hub(serve_hub):
     """Asks a hub that serves one model at one revision; `asked` lists what was fetched from it."""
 
     def answer(path):
-        if path.rpartition("/")[0] != f"/someone/some-model/resolve/{REVISION}":
-            return 404, "EntryNotFound"
-        return None
+        if path.startswith(f"/api/models/someone/some-model/tree/{REVISION}"):
+            found = [{"type": "file", "path": name, "size": len(body), "oid": "0"} for name, body in CONTENT.items()]
+            return json.dumps(found).encode()
+        if path.startswith(f"/api/models/someone/some-model/revision/{REVISION}"):
+            files = [{"rfilename": name} for name in CONTENT]
+            return json.dumps({"id": "someone/some-model", "sha": REVISION, "siblings": files}).encode()
+        return None if f"/someone/some-model/resolve/{REVISION}/" in path else (404, "EntryNotFound")
 
     asked = []
     run = serve_hub(answer, REVISION, CONTENT, asked)
