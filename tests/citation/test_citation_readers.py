@@ -144,25 +144,10 @@ def test_json_lines_may_have_the_headings_of_a_table(tmp_path):
     assert (of_table.text, of_table.passages, of_table.question) == (own.text, own.passages, own.question)
 
 
-FAULTS = [
-    ("a.jsonl", [], "auto", "holds no answers"),
-    ("a.json", [{"data": 3}], "auto", "field 'data' is 3"),
-    ("a.json", [{"data": [ALCE, 4]}], "auto", "record 2 is 4"),
-    ("a.jsonl", [{"answer": "x"}], "auto", "line 1: looks like ragas and lacks the field retrieved_contexts[]; or"),
-    ("a.csv", [OWN], "jsonl", "is a table, and the format jsonl"),
-    ("a.json", [[{"output": "x", "question": "Q"}]], "auto", "lacks the field ctxs; or looks like alce and lacks"),
-    ("a.jsonl", [OWN], "alse", "Did you mean 'alce'?"),
-    ("a.jsonl", [OWN, {"text": "x"}], "auto", "line 2: field 'passages' is missing"),
-    ("a.jsonl", [OWN | {"passages": [{"title": "T"}]}], "auto", "line 1, passages[0]: field 'text' is missing"),
-    ("a.jsonl", [OWN | {"grup": "x"}], "auto", "line 1: there is no field 'grup'. Did you mean 'group'?"),
-    ("a.jsonl", [OWN | {"first": 2}], "auto", "line 1: field 'first' is 2"),
-    ("a.jsonl", [OWN, OWN], "auto", 'two answers have the id "a"'),
-    ("a.json", [[ALCE | {"output": [1]}]], "auto", "record 1: field 'output' is [1]"),
-    ("study1_responses_llm.jsonl", [CRAG], "auto", "study1_retrieval.jsonl.gz"),
-]
+CASES = json.loads(Path(__file__).with_name("record_cases.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("name", "rows", "form", "message"), FAULTS)
+@pytest.mark.parametrize(("name", "rows", "form", "message"), CASES["answers"])
 def test_a_fault_is_one_sentence_with_file_item_and_field(tmp_path, name, rows, form, message):
     path = written(tmp_path, name, *rows)
     with pytest.raises(UserError, match=re.escape(message)) as error:
@@ -242,22 +227,7 @@ def test_a_model_output_is_read_as_it_stands_beside_the_reference(tmp_path, fiel
     assert (first.id, group_of(first), second.id, group_of(second)) == ("1", "Who built it?", "2", "g")
 
 
-SAMPLE_FAULTS = [
-    ({"paragraf": "x"}, "there is no field 'paragraf'"),
-    ({"citations": 3}, "field 'citations' is 3"),
-    ({"citations": [{"document": 1}]}, "citations[0]: field 'position' is missing"),
-    ({"citations": [{"position": 25, "document": 1}]}, "citations[0]: field 'position' is 25"),
-    ({"citations": [{"position": -1, "document": 1}]}, "field 'position' is -1"),
-    ({"citations": [{"position": True, "document": 1}]}, "'position' is true"),
-    ({"citations": [{"position": 6, "document": 0}]}, "citations[0]: field 'document' is 0"),
-    ({"documents": [], "citations": [{"position": 6, "document": 1}]}, "field 'document' is 1"),
-    ({"documents": [{"title": "x"}], "citations": []}, "documents[0]: field 'text' is missing"),
-    ({"paragraph": "A Dane [2] did.", "citations": []}, '"[2]" at offset 7'),
-    ({"output": "x", "text": "y"}, "the fields 'output' and 'text' both hold an answer"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), SAMPLE_FAULTS)
+@pytest.mark.parametrize(("change", "message"), CASES["samples"])
 def test_a_fault_of_a_sample_is_one_sentence_with_file_line_and_field(tmp_path, change, message):
     path = written(tmp_path, "a.jsonl", SAMPLE | change)
     with pytest.raises(UserError, match=re.escape(message)) as error:

@@ -1,6 +1,7 @@
 """Records in the shapes of many tools: each gives its text, its citations and its sources, or is refused by a field."""
 
 import json
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -128,37 +129,10 @@ def answers_of(record):
     return read_cited(FORMATS[form_of_answers(row)], [row]).answers
 
 
-CITED = {"type": "text", "text": "It opened in 1936.", "citations": [{"url": "https://a.example", "cited_text": DAM}]}
-SAID = {"type": "text", "text": "I will search."}
-NOTE = {"type": "url_citation", "start_index": 18, "end_index": 21, "url": "https://a.example"}
-OUTPUT = [
-    {"type": "message", "content": [{"type": "output_text", "text": "It opened in 1936.[1]", "annotations": [NOTE]}]}
-]
-SUPPORT = {"segment": {"startIndex": 14, "endIndex": 32, "text": "It opened in 1936."}, "groundingChunkIndices": [0]}
-GROUNDED = {"groundingChunks": [{"web": {"uri": "https://a.example"}}], "groundingSupports": [SUPPORT]}
-PARTS = [{"text": "I will search."}, {"functionCall": {"name": "x"}}, {"text": "It opened in 1936."}]
+CASES = json.loads(Path(__file__).with_name("record_cases.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("record", "text", "kinds"),
-    [
-        ({"content": [SAID, {"type": "tool_use"}, CITED]}, "It opened in 1936 [1].", ["pre-tool text"]),
-        ({"content": [SAID, CITED]}, "I will search.It opened in 1936 [1].", []),
-        ({"content": [CITED, {"type": "mcp_tool_use"}, SAID]}, "It opened in 1936 [1].\nI will search.", []),
-        ({"content": [{"type": "thinking", "thinking": "x"}, SAID]}, "I will search.", ["reasoning block"]),
-        (
-            {"output": [{"type": "message", "content": [SAID]}, {"type": "web_search_call"}, *OUTPUT]},
-            "It opened in 1936 [1].",
-            ["pre-tool text"],
-        ),
-        (
-            {"candidates": [{"content": {"parts": PARTS}, "groundingMetadata": GROUNDED}]},
-            "It opened in 1936 [1].",
-            ["pre-tool text"],
-        ),
-        (chat(content="It opened.", reasoning_content="Let me think."), "It opened.", ["reasoning block"]),
-    ],
-)
+@pytest.mark.parametrize(("record", "text", "kinds"), CASES["tools"])
 def test_text_before_a_tool_call_is_no_part_of_a_sentence(record, text, kinds):
     (answer,) = answers_of(record)
     assert (answer.text, [piece.kind for piece in answer.left_out]) == (text, kinds)
@@ -181,15 +155,7 @@ def test_a_file_that_was_searched_is_the_text_of_its_citations():
     assert [(answer.text, answer.question) for answer in answers] == [(DAM, "When was it?"), (HIGH, "When was it?")]
 
 
-@pytest.mark.parametrize(
-    ("record", "field"),
-    [
-        (chat(content=TEXT, context={"passages": documents([DAM], "content")}), "choices[].message.context.passages[]"),
-        ({"content": [SAID, {"type": "text", "text": {"body": {"value": TEXT}}}]}, "content[].text.body.value"),
-        ({"content": [CITED, {"type": "table", "content": HIGH}]}, "content[].content"),
-        ({"answer": TEXT, "context": [{"title": "A", "part": {"text": DAM}}]}, "context[].part.text"),
-    ],
-)
+@pytest.mark.parametrize(("record", "field"), CASES["unread"])
 def test_a_record_with_a_text_that_no_format_reads_is_refused_by_its_field(record, field):
     with pytest.raises(UserError) as error:
         answers_of(record)
