@@ -44,7 +44,7 @@ def extractive_reader(model: Any, tokenizer: Any) -> QaReader:
     question that leaves no room for its context.
     """
     if not tokenizer.is_fast or tokenizer.padding_side != "right":
-        raise UserError(f"{type(tokenizer).__name__} is no fast tokenizer that pads on the right: name another model.")
+        raise UserError(f"{type(tokenizer).__name__} is not a fast tokenizer that pads on the right: name another.")
 
     def read(pairs: Sequence[tuple[str, str]]) -> list[str]:
         windows = [_windows(tokenizer, *pair) for pair in pairs]

@@ -21,6 +21,7 @@ from metaeval.citation.citation_table import CitationLine, claims_of, sentence_r
 from metaeval.citation.data_model import Answer, answer_cells
 from metaeval.citation.measures import Statistic
 from metaeval.citation.pipelines import provenance
+from metaeval.citation.pipelines.cited_rankings import ranking_sheets
 from metaeval.citation.pipelines.metric_verdicts import Backend
 from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell
 from metaeval.citation.readers.clean_up import left_out_text
@@ -472,8 +473,6 @@ class CitedTable:
         read: the files that were read. sheets: makes further tables. rows: in place of `row_tables`. The others: see
         `provenance`.
         """
-        from metaeval.citation.pipelines.cited_rankings import ranking_sheets
-
         shared = self.provenance(*notes, counted=counted, warnings=warnings)
         scores = [self.scores(each, shared) for each in self.definitions]
         tables = [*scores, *sheets(shared), *ranking_sheets(self, shared)]

@@ -204,9 +204,9 @@ def _agreements(meta: MetaEvaluation) -> Records:
     splits = [human.splits[answer.id] for answer in answers]
     cited = np.array([bool(each.citations) for split in splits for each in split.statements], dtype=np.bool_)
     for scenario, measurement in product(SCENARIOS, meta.measured):
-        drawn, own = resampling_of(meta.config), {f"citeeval:{key}": key for key in MEASURES}.get(measurement.name)
-        if own and meta.rated:
-            agreed = agreement.agreement(meta.rated, human.people, own, scenario, drawn)
+        drawn, judged = resampling_of(meta.config), {f"citeeval:{key}": key for key in MEASURES}.get(measurement.name)
+        if judged and meta.rated:
+            agreed = agreement.agreement(meta.rated, human.people, judged, scenario, drawn)
         elif measurement.name in meta.aligned:
             values = meta.aligned[measurement.name][0]
             columns = values["value"].to_numpy(), values["reason"].notna().to_numpy()
