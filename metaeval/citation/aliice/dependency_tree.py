@@ -98,11 +98,8 @@ COORDINATIONS = frozenset({"cc", "CC"})
 GONE = "other_gone"
 UNREACHABLE = "node_unreachable"
 
-Step = tuple[Tree, str]
-"""The tree after a rule, and the rule's name."""
 
-
-def separated(tree: Tree, i: int, j: int, replace_root: bool) -> Step:
+def separated(tree: Tree, i: int, j: int, replace_root: bool) -> tuple[Tree, str]:
     """Return the tree for the claim of node i, without what belongs to the claim of node j, and the rule applied.
 
     i, j: nodes of the tree. replace_root: see `AliiceProfile`.

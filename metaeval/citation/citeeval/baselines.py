@@ -284,9 +284,6 @@ UNREAD = "?"  # in place of a label: the judge's reply holds none of the three
 
 Where = tuple[int, int, int]  # indices of response, statement and citation
 
-LabelPairs = Callable[[Sequence[NliPair]], Sequence[str | None]]
-"""Maps (passage as a premise, statement) pairs to labels; None for a missing label."""
-
 
 def attrscore(
     responses: Sequence[Response],
@@ -347,11 +344,12 @@ def labels_by_model(heard: Heard) -> dict[Where, str | None]:
 
 
 def labels_by_metric(
-    responses: Sequence[Response], splits: Sequence[Split], label: LabelPairs
+    responses: Sequence[Response], splits: Sequence[Split], label: Callable[[Sequence[NliPair]], Sequence[str | None]]
 ) -> dict[Where, str | None]:
     """Return AttrScore's labels by a metric; a passage is read below its title.
 
-    label: called once, with all distinct pairs. Raises ValueError if the lengths differ.
+    label: maps (passage as a premise, statement) pairs to labels, None for a missing one; called once, with all
+    distinct pairs. Raises ValueError if the lengths differ.
     """
     cited = _cited_passages(responses, splits)
     pairs = {where: (premise([passage]), statement.text) for where, _, statement, passage in cited}

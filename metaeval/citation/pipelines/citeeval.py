@@ -51,7 +51,6 @@ _READING = {
     "vanilla": "mode vanilla: the rating without reasoning, and no edits; answers: those with a rating",
 }
 
-CiteEvalProfile = Annotated[shared.ProfileName, one_of("profile", PROFILES)]
 Scenario = Annotated[
     CitedScenario, Flag("NAME"), Field(description="Statements that count: full (all) or cited (those with citations).")
 ]
@@ -62,7 +61,7 @@ _EXAMPLES = 3
 class AsksJudge(shared.AsksChat):
     """Base of options of an analysis that asks CiteEval's judge."""
 
-    profile: CiteEvalProfile = "paper"
+    profile: Annotated[shared.ProfileName, one_of("profile", PROFILES)] = "paper"
     attribution_file: Path | None = None
     """A prompt of your own that asks what each statement rests on."""
     editing_file: Path | None = Field(default=None, description="A prompt of your own that asks for edits and ratings.")

@@ -32,8 +32,6 @@ from metaeval.report.table import UNDEFINED, Note, Record, Table, blocks_of, pla
 _SHOWN = 3
 _LEFT_OUT = "they are in no file of answers, and the next run asks for those that failed"
 
-_Counts = dict[str, float | None]
-
 
 class GenerateOptions(shared.AsksChat):
     """Options of `cite generate`; see `GenerationOptions`."""
@@ -121,7 +119,7 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
             rows[-1]["generation"] = {"summaries": summaries, "steps": steps}
     answers = lines_of(rows)
     notes = Counter({name: number for name, number in sorted(noted.items()) if number})
-    took: dict[str, _Counts] = {"documents": {**notes}, "what it took": tokens_and_cost(paid, chat)}
+    took: dict[str, dict[str, float | None]] = {"documents": {**notes}, "what it took": tokens_and_cost(paid, chat)}
     return Done(
         config=options.run(),
         sheets=[_sheet(shared.name_of_data(read_from), system, questions, drafts, took, fields)],
