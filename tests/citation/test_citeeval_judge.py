@@ -267,7 +267,7 @@ def test_prompts_of_ones_own_are_sent_and_checked(tmp_path):
     own.write_text("Q {query}", encoding="utf-8")
     with pytest.raises(UserError, match=r"the prompt lacks \{passages\} and \{statements\}"):
         load_prompts(asking)
-    with pytest.raises(UserError, match="The built-in prompt of editing asks for JSON, not for tags"):
+    with pytest.raises(UserError, match="The prompt of editing asks for JSON"):
         load_prompts(Asking(model="tiny", output="text", attribution_file=PROMPTS / "attribution.txt"))
     with pytest.raises(UserError, match=r"Cannot read .*none: No such file"):
         load_prompts(Asking(model="tiny", editing_file=tmp_path / "none"))

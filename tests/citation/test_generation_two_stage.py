@@ -299,7 +299,7 @@ def test_worked_examples_of_the_other_strategies(tmp_path):
 
 
 def test_an_example_whose_documents_are_not_summed_up_ends_the_run():
-    with pytest.raises(UserError, match=r'worked example "q7" cannot be shown, because .*: unparsed'):
+    with pytest.raises(UserError, match=r'example "q7" lacks a summary \(unparsed\)'):
         generate([question()], Model(lambda _: "No."), two_stage(), CHAT, shots=[shot()])
 
 

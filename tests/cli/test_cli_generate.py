@@ -202,7 +202,7 @@ def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake
         (("--model", "tiny", "--strategy", "sumary"), "'summary'"),
         (("--model", "tiny", "-s", "document_text=abstract"), "document_text is 'abstract'"),
         (("--model", "tiny", "-s", "document_text=summary"), "No document has a summary"),
-        (("--model", "tiny", "-s", "documents=9"), "documents=9 asks for more documents than there are: 6 of 6"),
+        (("--model", "tiny", "-s", "documents=9"), "documents=9 are more than 6 of 6 questions have"),
         (("--model", "tiny", "-s", "samples=2"), "samples=2 at temperature 0"),
     ],
 )

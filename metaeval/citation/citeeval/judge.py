@@ -220,10 +220,7 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
     prompts: dict[Module, Prompt] = {}
     for module, file in zip(MODULES, (asking.attribution_file, asking.editing_file), strict=True):
         if file is None and asking.output == "text":
-            raise UserError(
-                f"The built-in prompt of {module} asks for JSON, not for tags: give a prompt of your own that asks for "
-                f"tags (--set {module}_file=FILE), or leave output=text out."
-            )
+            raise UserError(f"The prompt of {module} asks for JSON, not for tags: give --set {module}_file=FILE.")
         name = _EDITING[asking.mode][0] if module == "editing" else module
         prompts[module] = read_prompt(file or PROMPTS / f"{name}.txt", PLACES)
     return prompts

@@ -30,10 +30,8 @@ def task_of(questions: Sequence[Answer], options: GenerationOptions) -> tuple[li
         questions = _shortened(questions, options, notes)
         shots = _shortened(shots, options, of_shots) if shots else shots
     elif short := [question for question in questions if len(question.passages) < (number or 0)]:
-        raise UserError(
-            f"documents={number} asks for more documents than there are: {len(short):,} of {len(questions):,} "
-            f"questions have fewer, {shown(short[0].id)} has {len(short[0].passages)}: set documents lower."
-        )
+        some, held = f"{len(short):,} of {len(questions):,} questions have", len(short[0].passages)
+        raise UserError(f"documents={number} are more than {some} ({shown(short[0].id)}: {held}): set documents lower.")
     if number is not None:
         questions = [replace(question, passages=question.passages[:number]) for question in questions]
     if options.negatives is not None:
@@ -108,11 +106,8 @@ def cited_and_negatives(answers: Sequence[Answer], negatives: int, seed: int, no
             every = {passage.text: passage for other in answers for passage in other.passages if passage.text.strip()}
             others = [passage for text, passage in every.items() if text not in texts]
             if len(others) < missing:
-                raise UserError(
-                    f"negatives={negatives} asks for more documents than there are: question "
-                    f"{shown(answer.id)} has {len(drawn)} uncited ones, and other questions have {len(others)}: set "
-                    "negatives lower."
-                )
+                held = len(drawn) + len(others)
+                raise UserError(f"negatives={negatives}: question {shown(answer.id)} finds {held}: set it lower.")
             more = draw.sample(others, missing)
             notes["negatives from other questions"] += missing
         kept.append(_with_documents(answer, sorted(positive | drawn), more))

@@ -220,10 +220,7 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
     if ask is not None and "summary" in STAGES[setup.options.strategy]:
         summarise(drafts, ask, setup)
     if failed := next((draft for draft in drafts if not draft.is_open), None):
-        raise UserError(
-            f"The worked example {shown(failed.question.id)} cannot be shown, because a summary of its documents is "
-            f"missing (outcome of the request: {failed.trouble}): ask again, or name another summary_model."
-        )
+        raise UserError(f"The example {shown(failed.question.id)} lacks a summary ({failed.trouble}): ask again.")
     # The last lesson of each stage is its example.
     stages = [
         {stage: setup.example(reply, stage, *shown) for stage, shown, reply in lessons(draft, setup)}

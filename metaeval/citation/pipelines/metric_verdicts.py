@@ -91,10 +91,7 @@ def entailment(
     metric, config = judge_of(name, metrics), metrics.config
     card = metric.card
     if cutoff.value is None and (card.low, card.high, card.direction) != (0.0, 1.0, 1):
-        raise UserError(
-            f"Soft verdicts are degrees of support from 0 to 1, and {name!r} has another range: give it a threshold "
-            f"(--threshold {name}=X), or calibrate one (metaeval thresholds {name} --learn)."
-        )
+        raise UserError(f"{name!r} has no scores from 0 to 1, as soft verdicts need: give --threshold {name}=X.")
     answers: dict[NliPair, PairScore] = {}
     report = partial(progress, name) if progress else None
     with plug_in(name):
