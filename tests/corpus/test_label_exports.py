@@ -182,31 +182,6 @@ FORMS = {
         {**columns(int(task["id"][1:]), task, "" if lost else level), "annotator": who} for who, level, lost in answers
     ],
     "argilla-columns": lambda task, answers: [columns_of(task, answers)],
-    "argilla-1": lambda task, answers: [
-        argilla(
-            task,
-            [
-                {"user_id": who, "status": "draft" if lost else "submitted", "values": {"q": {"value": NUMBERS[level]}}}
-                for who, level, lost in answers
-            ],
-            metadata={name: task[name] for name in ("group", "judge")},
-        )
-    ],
-    "prodigy": lambda task, answers: [
-        {
-            "accept": [2 - NUMBERS[level]],
-            "answer": ("ignore", "reject")[len(who) % 2] if lost else "accept",
-            "meta": task,
-            "options": OPTIONS,
-        }
-        | {**HASHES, "_annotator_id": who}
-        for who, level, lost in answers
-    ],
-    "doccano": lambda task, answers: [
-        {"id": 1, "item_id": task["id"], "text": task["statement"], "label": [WORDS[level]], "meta": task}
-        for _, level, lost in answers[:1]
-        if not lost
-    ],
 }
 
 
@@ -227,13 +202,8 @@ def labelled():
 
 @pytest.mark.parametrize("tool", FORMS)
 def test_records_have_the_values_of_the_plain_table_in_every_form(tmp_path, tool, labelled):
-    alone = tool == "doccano"  # its exports name nobody
-    plain = [
-        {**task, "level": level, **({} if alone else {"annotator": who})}
-        for task, answers in labelled
-        for who, level, lost in (answers[:1] if alone else answers)
-        if not lost
-    ]
+    judged = [(task, *answer) for task, answers in labelled for answer in answers]
+    plain = [{**task, "level": level, "annotator": who} for task, who, level, lost in judged if not lost]
     records = [record for task, answers in labelled for record in FORMS[tool](task, answers)]
     values = []
     for name, rows in (("plain", plain), ("export", records)):

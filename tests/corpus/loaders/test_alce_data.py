@@ -23,22 +23,21 @@ ASQA_FILE, ELI5_FILE = "asqa_eval_gtr_top100.json", "eli5_eval_bm25_top100.json"
 
 def archive(**files):
     """The bytes of a tar archive with these files in ALCE's folder."""
-    held = io.BytesIO()
-    with tarfile.open(fileobj=held, mode="w") as tar:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as tar:
         for name, content in files.items():
             info = tarfile.TarInfo(f"ALCE-data/{name}")
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
-    return held.getvalue()
+    return stream.getvalue()
 
 
-def zipped(**files):
-    """The bytes of a zip archive with these files in ALCE's folder."""
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as packed:
-        for name, content in files.items():
-            packed.writestr(f"ALCE-data/{name}", content)
-    return held.getvalue()
+def zipped(name, content):
+    """The bytes of a zip archive with this file in ALCE's folder."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr(f"ALCE-data/{name}", content)
+    return stream.getvalue()
 
 
 STUB = archive(**{ASQA_FILE: json.dumps(QUESTIONS).encode(), ELI5_FILE: json.dumps(QUESTIONS[:3]).encode()})
@@ -108,7 +107,7 @@ def test_another_archive_than_at_first_is_refused(origin):
 
 def test_a_zip_archive_is_read_and_the_first_download_shows_hashes_that_can_be_pinned(origin, capsys):
     path, asqa, _ = origin
-    path.write_bytes(zipped(**{ASQA_FILE: json.dumps(QUESTIONS)}))
+    path.write_bytes(zipped(ASQA_FILE, json.dumps(QUESTIONS)))
     (asqa_file,) = locate(asqa, "all", None).values()
     assert questions_in(asqa_file) == 4
     told = capsys.readouterr().err
@@ -118,12 +117,12 @@ def test_a_zip_archive_is_read_and_the_first_download_shows_hashes_that_can_be_p
     assert capsys.readouterr().err == ""
 
 
-CUT = bytearray(zipped(**{ASQA_FILE: b"abc" * 9999}))
+CUT = bytearray(zipped(ASQA_FILE, b"abc" * 9999))
 CUT[90:110] = bytes(20)
 
 
 @pytest.mark.parametrize(
-    "content", [b"no tar", archive(other=b"[]"), zipped(other=b"[]"), bytes(CUT), bytes(CUT[:200])]
+    "content", [b"no tar", archive(other=b"[]"), zipped("other", b"[]"), bytes(CUT), bytes(CUT[:200])]
 )
 def test_an_archive_without_the_file_is_one_sentence(origin, content):
     path, asqa, _ = origin
