@@ -148,7 +148,10 @@ def _problem(line: int, fault: ErrorDetails, kind: type[BaseModel]) -> Problem:
         known = (kind if len(path) == 1 else _EvidenceSet).model_fields
         return Problem(line, "a field's name", shown_with_hint(place, known), ", ".join(known))
     text = "missing" if fault["type"] == "missing" else shown_with_hint(value, LEVELS if place == "level" else ())
-    return Problem(line, place, text, fault["msg"].removeprefix("Value error, ").removeprefix("Input should be "))
+    allowed = (
+        fault["msg"].removeprefix("Value error, ").removeprefix("Input should be ").partition(" or instance of")[0]
+    )
+    return Problem(line, place, text, allowed)
 
 
 def _check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
