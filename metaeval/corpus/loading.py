@@ -130,18 +130,14 @@ def _status(file: SourceFile, path: Path) -> FileState:
 
 def recorded(path: Path) -> str:
     """Return the SHA-256 in the file PATH.sha256, written when a file without a pinned one was fetched; else empty."""
-    beside = _record_of(path)
+    beside = path.with_name(f"{path.name}.sha256")
     return beside.read_text(encoding="utf-8").partition(" ")[0].strip() if beside.is_file() else ""
-
-
-def _record_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.sha256")
 
 
 def _record_checksum(path: Path) -> Path:
     """Write the SHA-256 of a file that was just fetched to PATH.sha256, and to stderr; return the file's path."""
     line = f"{sha256_file(path)}  {path.name}\n"  # as sha256sum writes it
-    write_text(_record_of(path), line)
+    write_text(path.with_name(f"{path.name}.sha256"), line)
     sys.stderr.write(Shown(f"SHA-256, {count(path.stat().st_size, 'byte')}, recorded at the first download: ") + line)
     return path
 

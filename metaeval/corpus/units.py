@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from statistics import median
 from typing import Literal, NamedTuple
@@ -134,7 +134,12 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
         counts[GIVEN] += alignment.given
         counts[UNMATCHED] += alignment.unmatched
         nearest = citation.level is SupportLevel.NONE and not citation.evidence
-        chosen = _nearest(statement.text, sentences, usual) if nearest else alignment.sentences
+        chosen = alignment.sentences
+        if nearest:
+            claim = word_set(statement.text)
+            shared = [len(claim & word_set(sentence)) for sentence in sentences]
+            order = sorted(range(len(sentences)), key=shared.__getitem__, reverse=True)  # of equals the first is first
+            chosen = frozenset(order[:usual])
         kept = {near for index in chosen for near in range(index - window, index + window + 1)}
         words = (word for index in sorted(kept & {*range(len(sentences))}) for word in sentences[index].split())
         source = " ".join(words) or " ".join(united(citation.evidence).texts)
@@ -145,12 +150,6 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
         chunk = Chunk(citation.document_id, 0, source, tuple(sorted(chosen)))
         pairs.append(pair_of(statement, chunk, f"{citation.id}#evidence", citation.level, citation, 1.0))
     return PairTable(tuple(pairs), chunking, threshold, evidence=counts, dropped=dropped)
-
-
-def _nearest(statement: str, sentences: Sequence[str], most: int) -> frozenset[int]:
-    words = word_set(statement)
-    shared = [len(words & word_set(sentence)) for sentence in sentences]
-    return frozenset(sorted(range(len(sentences)), key=lambda index: -shared[index])[:most])
 
 
 class UnitRow(NamedTuple):

@@ -42,8 +42,11 @@ def verdicts_of(folder: Path) -> tuple[dict[str, list[Mapping[str, Any]]], bool]
         context = f"context: {row['context']}" if row["context"] else ""
         judgement = ", ".join(filter(None, [stars, row["edits"], context]))
         verdicts["CiteEval"] += _statement_claims(row, "auto", judgement)
-    for column, name in _judges(statements[0]):
-        verdicts[name] = [line for row in statements for line in _statement_claims(row, column, "")]
+    for match in filter(None, map(_COLUMN.fullmatch, statements[0])):  # the columns of baselines' verdicts
+        kind = str(match.lastgroup)
+        name = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(kind, "LQAC")
+        name += "" if match["lqac"] else f", {match[kind]}"
+        verdicts[name] = [line for row in statements for line in _statement_claims(row, match[0], "")]
     return verdicts, True
 
 
@@ -59,14 +62,6 @@ def _recall(value: float | None) -> float | None:
 _COLUMN = re.compile(
     r"autoais_recall_(?P<autoais>.+)|lqac_(?P<lqac>recall)|attrscore_strict_(?!least_|most_)(?P<attr>.+)"
 )
-
-
-def _judges(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the columns of CiteEval's rows with a baseline's verdict on a statement, and the baselines' names."""
-    for column in row:
-        if match := _COLUMN.fullmatch(column):
-            named = {"autoais": "AutoAIS", "attr": "AttrScore"}.get(str(match.lastgroup), "LQAC")
-            yield column, named if match["lqac"] else f"{named}, {match[str(match.lastgroup)]}"
 
 
 def _statement_claims(row: Mapping[str, Any], column: str, reason: str) -> Iterator[Mapping[str, Any]]:
