@@ -100,11 +100,7 @@ def _exchange_p(differences: Floats) -> float:
 
 
 def influence_of(
-    protocol: Protocol,
-    rows: Judgements,
-    codes: Ints,
-    options: Mapping[str, str],
-    keys: Collection[str],
+    protocol: Protocol, rows: Judgements, codes: Ints, options: Mapping[str, str], keys: Collection[str]
 ) -> Influences:
     """Return the influence values of the groups `codes`, (G,), on the measures `keys`; every row must have a score."""
     rows, n_groups = rows.with_group(np.searchsorted(codes, rows.group)), codes.size

@@ -188,17 +188,12 @@ PROTOCOL = Protocol(
     measures=(
         _plain("pearson", "Pearson", about="Pearson's r"),
         _plain(
-            "spearman",
-            "Spearman",
-            about="Spearman's rho, with mean ranks for ties",
-            ability="follow the human labels",
+            "spearman", "Spearman", about="Spearman's rho, with mean ranks for ties", ability="follow the human labels"
         ),
         _plain("kendall", "Kendall", about="Kendall's tau-b"),
         _partial("partial_pearson", "Partial Pearson", about="Pearson's r, controlled for the system"),
         _partial(
-            *("partial_spearman", "Partial Spearman"),
-            tested=False,
-            about="Spearman's rho, controlled for the system",
+            *("partial_spearman", "Partial Spearman"), tested=False, about="Spearman's rho, controlled for the system"
         ),
         _partial(
             "residual_spearman",

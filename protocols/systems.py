@@ -16,16 +16,7 @@ from metaeval.stats.pools import pool_mean
 from metaeval.stats.resampling import Draws, bootstrap, percentile_interval, replicate, swaps
 from metaeval.stats.systems import COEFFICIENTS
 from metaeval.stats.ties import midranks
-from protocols.contract import (
-    Influences,
-    Judgements,
-    Measure,
-    Option,
-    Outcome,
-    Protocol,
-    Replicates,
-    Resampling,
-)
+from protocols.contract import Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import NO_SCORES, Qualities, jackknifed, opened, outcome
 
 BY_SYSTEM = tuple(f"sys_{name}" for name in COEFFICIENTS)

@@ -13,17 +13,7 @@ from metaeval.stats import classification as measures
 from metaeval.stats.agreement import cohen_kappa
 from metaeval.stats.arrays import Floats
 from metaeval.stats.resampling import Draws, Prepared, replicate, value
-from protocols.contract import (
-    Cards,
-    Influences,
-    Judgements,
-    Measure,
-    Option,
-    Outcome,
-    Protocol,
-    Replicates,
-    Resampling,
-)
+from protocols.contract import Cards, Influences, Judgements, Measure, Option, Outcome, Protocol, Replicates, Resampling
 from protocols.judge_card import CUTS, LEVELS, judge_cards, sides
 from protocols.measure_estimates import NO_SCORES, ONE_LEVEL, Qualities, jackknifed, opened, outcome, pair_of_bounds
 from protocols.two_way_clusters import by_clusters

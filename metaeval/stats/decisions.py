@@ -21,10 +21,7 @@ CUT_POINTS = 200
 
 
 def best_thresholds(
-    score: Floats,
-    gold: Ints,
-    objective: Objective = "macro-f1",
-    n_levels: Literal[2, 3] = 3,
+    score: Floats, gold: Ints, objective: Objective = "macro-f1", n_levels: Literal[2, 3] = 3
 ) -> Floats:
     """Return the n_levels - 1 ascending thresholds with the highest objective: (t_low, t_high) for three levels.
 
