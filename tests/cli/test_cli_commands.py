@@ -49,22 +49,6 @@ def test_a_list_in_a_pipe_has_one_line_an_entry(cli, monkeypatch, command, names
     assert [line for line in lines if line.startswith(" ") or line.endswith(" ")] == []
 
 
-@pytest.mark.parametrize(
-    ("command", "parts"),
-    [
-        ("data show wice", ["ODC-BY", "dev, test, all (default: test)", "SHA-256", "3,624,529 bytes"]),
-        ("data show wice-dev", ["wice-dev (variant of wice)", "(default: dev)"]),
-        ("data show gensearch-strict", ["option unusable", "none | drop", "default drop"]),
-        ("data show mini", ["NOT human-annotated"]),
-        ("metrics show rouge-2", ["ROUGE-2", "variant = rouge2", '"variant":"rouge2"']),
-        ("metrics show minilm-bertscore-256", ["512", "max_tokens = 256", "sentence-transformers/all-MiniLM-L6-v2"]),
-    ],
-)
-def test_a_card_says_what_the_name_stands_for(ran, command, parts):
-    ended = ran(*command.split())
-    assert [part for part in parts if part not in ended.out] == []
-
-
 def test_verify_counts_what_is_missing_and_says_how_to_get_it(cli, tmp_path):
     (tmp_path / "dev.jsonl").write_text("{}")
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.core.files import csv_text
 from metaeval.report.result import load_result
 from metaeval.report.table_files import load_table
-from tests.cli.samples import csv_rows
+from tests.cli.samples import csv_rows, lines_of
 
 pytestmark = pytest.mark.usefixtures("scored")
 QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=20")
@@ -50,25 +51,19 @@ def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran)
     assert "full / partial" in again.out
 
 
-def test_of_many_metrics_neighbours_by_value_are_printed(cli, ran):
-    seven = range(7)
-    cli("score", "-m", "overlap", "--format", "jsonl", "-o", "mine", "-q")
-    lines = Path("mine/overlap.jsonl").read_text(encoding="utf-8").splitlines()
-    files = []
-    for number in seven:
-        # Seven metrics that differ: the k-th forgets every (k + 2)-th score's size.
-        rows = [json.loads(line) for line in lines]
-        for row in rows[:: number + 2]:
-            row["score"] = 0.1
-        path = Path(f"m{number}.jsonl")
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        files.append(path)
-
-    ended = ran("compare", *files, "-p", "correlation", *QUICK)
+def test_of_many_metrics_neighbours_by_value_are_printed(ran):
+    ran("score", "-m", "overlap", "-o", "mine", "-q")
+    scores = {row["pair_id"]: row["score"] for row in lines_of(Path("mine/overlap.jsonl"))}
+    # Seven metrics that differ: the k-th forgets every (k + 2)-th score's size.
+    rows = [
+        [name, *(score if at % (number + 2) else 0.1 for number in range(7))]
+        for at, (name, score) in enumerate(scores.items())
+    ]
+    Path("mine.csv").write_text(csv_text([["pair_id", *(f"m{number}" for number in range(7))], *rows]))
+    ended = ran("compare", "mine.csv", "-p", "correlation", *QUICK)
     assert "neighbours by value, 6 of 21 pairs" in ended.out
     ran("results", "export")
-    rows = csv_rows(FOLDER / "correlation-pairs.csv")
-    assert len(rows) == 3 * 21
+    assert len(csv_rows(FOLDER / "correlation-pairs.csv")) == 3 * 21
 
 
 def test_an_analysis_of_its_own_is_printed_alone(ran):

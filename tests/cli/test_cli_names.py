@@ -49,6 +49,7 @@ def test_all_options_stand_in_the_whole_help(cli):
         ("run --metric overlap", "Possible options: --metrics"),
         ("compare overlap rouge --budget 5", "No such option: --budget"),
         ("cite alce a.jsonl --store b", "No such option: --store"),
+        ("data show a b c", "Got unexpected extra argument"),
     ],
 )
 def test_a_name_that_the_parser_lacks_is_refused(cli, typed, named):
@@ -56,6 +57,7 @@ def test_a_name_that_the_parser_lacks_is_refused(cli, typed, named):
 
     assert (ended.code, ended.out, "Traceback" in ended.err) == (2, "", False)
     assert named in ended.err
+    assert "--help" in ended.err
 
 
 SETTINGS = (

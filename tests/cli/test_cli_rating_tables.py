@@ -38,33 +38,6 @@ def evaluated(ran, path, *more):
     return ran("evaluate", "-d", "ratings", "--data", path, *QUICK, *more)
 
 
-def test_minimal_pairs_by_subset(cli, refused, tmp_path):
-    n, better = 24, np.tile([1, 0], 24)
-    pair = np.repeat(np.arange(n), 2)
-    kinds = np.array(["entity", "predicate"])[pair % 2]
-    scores = RNG.integers(0, 3, 2 * n)
-    write(
-        tmp_path / "pairs.csv",
-        {
-            "id": [f"{p}-{g}" for p, g in zip(pair, better, strict=True)],
-            "article": [f"a{p // 2}" for p in pair],
-            "pair": pair,
-            "gold": better,
-            "error type": kinds,
-            "rouge": scores,
-        },
-    )
-    evaluated(cli, "pairs.csv", "-p", "preference", "--by", "error type")
-    found = parts(next(tmp_path.glob("results/evaluate/*/preference-by-error_type.json")))
-    won = scores[0::2] > scores[1::2]
-    for kind in ("entity", "predicate"):
-        assert found[kind, "rouge"] == pytest.approx(won[kinds[0::2] == kind].mean(), abs=1e-12)
-    assert found["all", "rouge"] == pytest.approx(won.mean(), abs=1e-12)
-    assert "Did you mean 'error type'? Known: error type, length, system." in refused(
-        "evaluate", "-d", "ratings", "--data", "pairs.csv", *QUICK, "--by", "error_type"
-    )
-
-
 @pytest.mark.parametrize("most", [2, 3])
 def test_scores_that_are_all_0_1_or_2_are_evaluated_as_verdicts_next(most, cli, tmp_path):
     mine = np.arange(24) * 7 % 5 % (most + 1)

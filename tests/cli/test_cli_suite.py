@@ -55,15 +55,6 @@ def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli, ran):
     }
 
 
-def test_figures_of_a_suite_are_drawn_from_its_files(ran):
-    Path("mine.yaml").write_text("datasets: [mini]\nmetrics: [overlap, rouge]\nprotocols: [retrieval]\n")
-    ran("run", "--suite", "-c", "mine.yaml", *QUICK, "-q")
-    Path("results/scores.sqlite").write_bytes(b"not a store any more")
-
-    ran("results", "figures", "mine")
-    assert list(Path("results/figures").glob("mine-*/figure-3-ndcg-*"))
-
-
 def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli, ran):
     ran("run", "-m", "overlap,rouge", "-q", *QUICK)
     Path("results/scores.sqlite").write_bytes(b"not a store any more")

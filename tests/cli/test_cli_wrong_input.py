@@ -134,14 +134,6 @@ def test_a_faulty_configuration_file_is_named(refused, tmp_path, content):
     assert [part for part in ("mine.yaml", *YAML[content]) if part not in said] == []
 
 
-@pytest.mark.parametrize("command", ["run", "data show", "data convert", "metrics show", "rn", "run --metrc x"])
-def test_a_command_typed_wrong_points_to_its_help(cli, command):
-    ended = cli(*command.split(), "extra", "extra", "extra")
-    assert ended.code == 2
-    assert "--help" in ended.err
-    assert "Error: " in ended.err
-
-
 def test_a_variant_with_the_name_of_a_registered_thing_is_refused(refused, tmp_path):
     for kind, name, content, command in (
         ("metrics", "rouge", "metric: overlap", ("run", "-m", "rouge")),
