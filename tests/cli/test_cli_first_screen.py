@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
-import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from metaeval.analyses.run import _comparison
-from metaeval.cli.app import main
 
 QUICK = ("-s", "interval.resamples=50", "-s", "comparison.permutations=50")
 
@@ -23,28 +18,11 @@ def job_hash(ended):
     return re.search(r"Written: \S+-([0-9a-f]{8})/ \(", ended.out)[1]
 
 
-@pytest.fixture(scope="module")
-def kept(store_of_mini, tmp_path_factory):
-    """A run of three metrics on the shipped corpus, on a screen of 80 columns: its results, and how it ended."""
-    folder, said = tmp_path_factory.mktemp("ran"), io.StringIO()
-    (folder / "results").mkdir()
-    shutil.copy(store_of_mini, folder / "results")
-    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(said):
-        patch.chdir(folder)
-        patch.setenv("COLUMNS", "80")
-        patch.setattr("sys.argv", ["metaeval", "run", "-m", "overlap,rouge,bm25", *QUICK])
-        with pytest.raises(SystemExit) as end:
-            main()
-    return folder / "results", SimpleNamespace(code=int(end.value.code or 0), out=said.getvalue())
-
-
 @pytest.fixture
-def ran(cli, kept, tmp_path, monkeypatch):
-    """That run, in the folder of the test."""
+def ran(cli, scored, monkeypatch):
+    """A run of three metrics on the shipped corpus, on a screen of 80 columns."""
     monkeypatch.setenv("COLUMNS", "80")
-    folder, ended = kept
-    shutil.copytree(folder, tmp_path / "results", symlinks=True)
-    return ended
+    return cli("run", "-m", "overlap,rouge,bm25", *QUICK)
 
 
 def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran):
