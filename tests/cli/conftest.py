@@ -77,6 +77,19 @@ def ran(cli) -> Callable[..., Ended]:
 
 
 @pytest.fixture
+def asked(cli, fake) -> Callable[..., Any]:
+    """Run a command that asks a server, with faults of it; how it ended (code 0), and the server, which has closed."""
+
+    def run(answer: Callable[..., Any], *args: object, code: int = 0, **faults: Any) -> tuple[Ended, Any]:
+        with fake.ChatServer(answer=answer, **faults) as server:
+            ended = cli(*args, "--model", "tiny", "--base-url", server.url)
+        assert (ended.code, server.faulted.total() > 0) == (code, bool(faults)), ended.err
+        return ended, server
+
+    return run
+
+
+@pytest.fixture
 def scored(store_of_mini, tmp_path) -> None:
     """The results folder holds that store already: for tests of what is made of scores, not of scoring."""
     (tmp_path / "results").mkdir()

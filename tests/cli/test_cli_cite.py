@@ -227,13 +227,6 @@ def test_columns_of_labels_are_compared(ran, write, tmp_path):
     assert agreed(tmp_path)["u1 and u2"]["kappa"] == pytest.approx((3 / 4 - 3 / 16) / (13 / 16))
 
 
-def test_a_table_of_each_reader(ran, write, tmp_path):
-    anna, ben = write("id,error\n1,extra\n2,none\n", "anna.csv"), write("id,error\n2,none\n1,none\n", "ben.csv")
-    ran("cite", "agreement", anna, ben, "--labels", "error=error", *QUICK)
-    found = agreed(tmp_path)["anna and ben"]
-    assert (found["equal"], found["kappa"], found["units"]) == (0.5, 0, 2)
-
-
 @pytest.mark.parametrize(
     ("typed", "says"),
     [

@@ -47,12 +47,10 @@ def answers(answers_of_systems, tmp_path):
     return write_lines(tmp_path / "answers.jsonl", items)
 
 
-def test_values_come_through_faults(cli, contents, fake, answers, tmp_path, caplog):
-    with fake.ChatServer(answer=judge, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
-        asked = ("--model", "tiny", "--base-url", server.url, "--budget", "1", "--nli", "overlap")
-        ended = cli("cite", "citeeval", answers, *asked, *QUICK)
-        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
-        assert (len(server.completed), set(server.completed.values())) == (20, {1})  # ten answers, two questions each
+def test_values_come_through_faults(asked, contents, fake, answers, tmp_path, caplog):
+    words = ("cite", "citeeval", answers, "--budget", "1", "--nli", "overlap", *QUICK)
+    ended, server = asked(judge, *words, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3)
+    assert (len(server.completed), set(server.completed.values())) == (20, {1})  # ten answers, two questions each
     assert "tiny: 20 replies asked for, 0 from the reply store" in caplog.text
     first = contents(tmp_path / "results" / "latest")
     assert set(first) == {
@@ -83,13 +81,12 @@ def test_the_budget_ends_a_run_in_one_sentence(refused, fake, answers, tmp_path)
 BESIDE = ("--baselines", "lqac,attrscore", "--nli", "overlap")
 
 
-def test_baselines_are_asked_in_the_same_run(cli, contents, fake, answers, tmp_path, caplog):
-    with fake.ChatServer(answer=judge_all, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
-        ended = cli("cite", "citeeval", answers, "--model", "tiny", "--base-url", server.url, *BESIDE, *QUICK)
-        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
-        # Of each of ten answers contexts, edits, and the need of a citation; of each of five questions, whose two
-        # answers have the same first statement: support, relevance twice, two labels. 3 * 10 + 5 * 5.
-        assert (len(server.completed), set(server.completed.values())) == (55, {1})
+def test_baselines_are_asked_in_the_same_run(asked, contents, fake, answers, tmp_path, caplog):
+    words = ("cite", "citeeval", answers, *BESIDE, *QUICK)
+    ended, server = asked(judge_all, *words, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3)
+    # Of each of ten answers contexts, edits, and the need of a citation; of each of five questions, whose two
+    # answers have the same first statement: support, relevance twice, two labels. 3 * 10 + 5 * 5.
+    assert (len(server.completed), set(server.completed.values())) == (55, {1})
     assert "55 replies asked for" in caplog.text
     assert "asking tiny: 80 of 80 replies" in ended.err  # eight requests of each answer, the equal ones too
     first = contents(tmp_path / "results" / "latest")

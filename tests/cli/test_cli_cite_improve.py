@@ -62,14 +62,12 @@ def counts(folder):
     return {(one["system"], one["round"], one["count"]): one["value"] for one in records(folder, "improving-edits")}
 
 
-def test_round_after_round_until_nothing_changes(cli, ran, contents, fake, answers, tmp_path):
-    with fake.ChatServer(answer=judge, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "5")
-        ended = cli("cite", "improve", answers, "-o", "one.jsonl", *endpoint, *QUICK)
-        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
-        # Contexts of eight answers once, since no edit changes a statement's words; their citations as they were, with
-        # [2][3], and with [2]: nothing is asked twice.
-        assert sorted(server.completed.values()) == [1] * (8 + 3 * 8)
+def test_round_after_round_until_nothing_changes(asked, ran, contents, fake, answers, tmp_path):
+    words = ("cite", "improve", answers, "-o", "one.jsonl", "--rounds", "5", *QUICK)
+    _, server = asked(judge, *words, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3)
+    # Contexts of eight answers once, since no edit changes a statement's words; their citations as they were, with
+    # [2][3], and with [2]: nothing is asked twice.
+    assert sorted(server.completed.values()) == [1] * (8 + 3 * 8)
     ran("results", "figures")
     assert len(list(tmp_path.glob("results/figures/*/figure-rounds.svg"))) == 1
     folder = tmp_path / "results/latest"
@@ -103,7 +101,7 @@ def test_round_after_round_until_nothing_changes(cli, ran, contents, fake, answe
     assert changes[8]["before"] == changes[0]["after"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
 
 
-def test_a_judge_that_goes_in_circles_is_stopped(ran, fake, answers, tmp_path, items):
+def test_a_judge_that_goes_in_circles_is_stopped(asked, answers, tmp_path, items):
     def fickle(body):
         """Wants [1] out where it is, and in where it is not."""
         editing, found = statements_of(body["messages"][0]["content"])
@@ -119,10 +117,8 @@ def test_a_judge_that_goes_in_circles_is_stopped(ran, fake, answers, tmp_path, i
 
     path = tmp_path / "one.jsonl"
     path.write_text(json.dumps({**items[0], "text": "Rain fell [2][1]."}) + "\n")
-    with fake.ChatServer(answer=fickle) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "9")
-        ran("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK)
-        assert server.completed.total() == 3  # contexts once, citations before and after the first edit
+    _, server = asked(fickle, "cite", "improve", path, "-o", "a.jsonl", "--rounds", "9", *QUICK)
+    assert server.completed.total() == 3  # contexts once, citations before and after the first edit
     assert lines_of(tmp_path / "a.jsonl")[0]["text"] == "Rain fell [2]."
     (left,) = [
         one["value"]
@@ -132,7 +128,7 @@ def test_a_judge_that_goes_in_circles_is_stopped(ran, fake, answers, tmp_path, i
     assert left == 1
 
 
-def test_replies_that_say_nothing_leave_the_answers_as_they_were(ran, fake, answers, tmp_path, items):
+def test_replies_that_say_nothing_leave_the_answers_as_they_were(asked, answers, tmp_path, items):
     def half(body):
         """No use for system 0; of system 1 every edit is impossible, and the second statement is skipped."""
         editing, found = statements_of(body["messages"][0]["content"])
@@ -148,10 +144,8 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(ran, fake, answ
         ]
         return json.dumps({"statements": [{"id": found[0][0], "thinking": "", "edits": edits, "rating": 3}]})
 
-    with fake.ChatServer(answer=half) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--rounds", "3")
-        ended = ran("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
-        assert server.completed.total() == 16  # nothing changed: one judgement is all
+    ended, server = asked(half, "cite", "improve", answers, "-o", "a.jsonl", "--rounds", "3", *QUICK)
+    assert server.completed.total() == 16  # nothing changed: one judgement is all
     assert [one["text"] for one in lines_of(tmp_path / "a.jsonl")] == [one["text"] for one in items]
     done = counts(tmp_path / "results/latest")
     assert done["system 0", "not done", "statements not judged"] == 4
@@ -165,7 +159,7 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(ran, fake, answ
     assert "without a judgement; with them" in " ".join(ended.out.split())
 
 
-def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, answers, tmp_path):
+def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(asked, fake, answers, tmp_path):
     def useless(body):
         """Contexts can be read; what is said of citations is prose, cut at the limit for the first system."""
         prompt = body["messages"][0]["content"]
@@ -173,24 +167,20 @@ def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(refused, fake, ans
             return judge(body)
         return fake.completion("I like\nit.", finish_reason="length" if "of 0," in prompt else "stop")
 
-    with fake.ChatServer(answer=useless) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "chat.max_tokens=300")
-        said = refused("cite", "improve", answers, "-o", "a.jsonl", *endpoint, *QUICK)
-    assert said.startswith("None of 8 answers was judged")
-    assert "4 cut at the token limit, 4 malformed; the first reply begins 'I like it.'" in said
-    assert "-s chat.max_tokens=600" in said
+    words = ("cite", "improve", answers, "-o", "a.jsonl", "-s", "chat.max_tokens=300", *QUICK)
+    ended, _ = asked(useless, *words, code=2)
+    for part in ("None of 8 answers", "4 cut at the token limit, 4 malformed", "'I like it.'", "chat.max_tokens=600"):
+        assert part in ended.err
     assert not (tmp_path / "a.jsonl").exists()
     assert not (tmp_path / "results").exists()
 
 
-def test_the_released_profile_reads_and_edits_by_its_own_rules(ran, fake, tmp_path, items):
+def test_the_released_profile_reads_and_edits_by_its_own_rules(asked, tmp_path, items):
     # Released: a plain mark is all that is read, so that the list is text; numbers end at 10.
     path = tmp_path / "one.jsonl"
     text = "Rain fell on all of the land that day [1] [2, 3]."
     path.write_text(json.dumps({**items[0], "text": text}) + "\n")
-    with fake.ChatServer(answer=judge) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "-s", "profile=released")
-        ran("cite", "improve", path, "-o", "a.jsonl", *endpoint, *QUICK)
+    asked(judge, "cite", "improve", path, "-o", "a.jsonl", "-s", "profile=released", *QUICK)
     assert lines_of(tmp_path / "a.jsonl")[0]["text"] == "Rain fell on all of the land that day [2, 3]."
     settings = json.loads((tmp_path / "results/latest/improving.json").read_text())["settings"]
     assert settings["profile"] == "released"

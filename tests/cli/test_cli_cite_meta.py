@@ -105,7 +105,7 @@ def test_what_is_written_is_evaluated_to_the_same_digits(ran, rated, tmp_path):
     assert {name.rpartition(":")[2] for name in values[0] if ":" in name} == {"overlap", "rouge"}
 
 
-def test_values_of_judges_come_through_faults(cli, contents, fake, rated, tmp_path):
+def test_values_of_judges_come_through_faults(asked, contents, fake, rated, tmp_path):
     pytest.importorskip("openai", reason="needs the extra 'llm'")
 
     def judge(body):
@@ -122,11 +122,8 @@ def test_values_of_judges_come_through_faults(cli, contents, fake, rated, tmp_pa
         return json.dumps({"statements": entries})
 
     names = ("--pipelines", "citeeval,alce,scifi", "-s", "facts=model")
-    asked = ("cite", "meta", rated, *names, "--nli", "overlap")
-    with fake.ChatServer(answer=judge, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3) as server:
-        model = ("--model", "tiny", "--base-url", server.url, "-s", "chat.backoff=0.01")
-        ended = cli(*asked, *model, *QUICK)
-        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+    words = ("cite", "meta", rated, *names, "--nli", "overlap")
+    asked(judge, *words, "-s", "chat.backoff=0.01", *QUICK, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3)
     first = contents(tmp_path / "results" / "latest")
     rows = [json.loads(line) for line in first["statements/ratings.jsonl"].decode().splitlines()]
     expected = {f"{s}-{g}#{n}": float(n == 1) for s in range(2) for g in range(4) for n in (1, 2)}

@@ -43,11 +43,8 @@ def rated(tmp_path):
     return write_lines(tmp_path / "rated.jsonl", rows)
 
 
-def test_coefficients_are_fitted_through_faults_and_used(cli, ran, contents, fake, rated, tmp_path):
-    with fake.ChatServer(answer=judge, faults=0.4, kinds=("429", "500", "closed"), seed=2) as server:
-        asked = ("--model", "tiny", "--base-url", server.url)
-        ended = cli("cite", "refit", rated, *asked, *QUICK)
-        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
+def test_coefficients_are_fitted_through_faults_and_used(asked, ran, contents, rated, tmp_path):
+    asked(judge, "cite", "refit", rated, *QUICK, faults=0.4, kinds=("429", "500", "closed"), seed=2)
     folder = (tmp_path / "results" / "latest").resolve()
     fitted = json.loads((folder / "fitted.json").read_text())
     # A kept citation is always rated 0.8, a misleading one 0.2, in every group alike.
@@ -67,10 +64,8 @@ def test_coefficients_are_fitted_through_faults_and_used(cli, ran, contents, fak
     assert [measured[name, "kendall"] for name in ("published", "refit", "difference")] == pytest.approx([1, 1, 0])
     rows = ({name: row[name] for name in ("id", "text", "passages")} for row in lines_of(rated))
     answers = write_lines(tmp_path / "answers.jsonl", rows)
-    with fake.ChatServer(answer=judge) as server:
-        own = folder / "fitted.json"
-        asked = ("--model", "tiny", "--base-url", server.url, "--coefficients", own)
-        ended = ran("cite", "citeeval", answers, *asked, "--nli", "overlap", *QUICK)
+    own = ("--coefficients", folder / "fitted.json", "--nli", "overlap")
+    ended, _ = asked(judge, "cite", "citeeval", answers, *own, *QUICK)
     sheet = json.loads((tmp_path / "results" / "latest" / "citeeval.json").read_text())
     (value,) = [one["value"] for one in sheet["records"] if one["measure"] == "edits"]
     # Ships 0.2 by the new coefficients; the Oder has no edits, and is 1; "Number 3." cites nothing, and the judge, who
@@ -84,28 +79,25 @@ def test_coefficients_are_fitted_through_faults_and_used(cli, ran, contents, fak
     assert len(contents(folder)) == 4  # two tables, their page, and the coefficients
 
 
-def test_a_judge_of_whom_nothing_can_be_read_is_not_blamed_on_the_data(refused, fake, rated, tmp_path):
-    with fake.ChatServer(answer=lambda body: "I like it.") as server:
-        said = refused("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK)
-    assert "of 10 requests about their citations 10 malformed; the first reply begins 'I like it.'" in said
+def test_a_judge_of_whom_nothing_can_be_read_is_not_blamed_on_the_data(asked, rated, tmp_path):
+    ended, _ = asked(lambda body: "I like it.", "cite", "refit", rated, *QUICK, code=2)
+    assert "of 10 requests about their citations 10 malformed; the first reply begins 'I like it.'" in ended.err
     assert not (tmp_path / "results").exists()
 
 
-def test_too_little_to_learn_from_says_what_was_left_out(refused, fake, rated):
+def test_too_little_to_learn_from_says_what_was_left_out(asked, rated):
     def one(body):
         return judge(body) if "Number 3." in body["messages"][0]["content"] else "I like it."
 
-    with fake.ChatServer(answer=one) as server:
-        said = refused("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK)
-    assert said.startswith("Coefficients cannot be fitted to 2 statements with citations, edits and a rating")
+    ended, _ = asked(one, "cite", "refit", rated, *QUICK, code=2)
+    assert "Coefficients cannot be fitted to 2 statements with citations, edits and a rating" in ended.err
     # Nine answers of two statements with citations each.
-    assert said.endswith("Left out: requests unparsed 9, statements not edited by the judge 18.")
+    assert "Left out: requests unparsed 9, statements not edited by the judge 18." in ended.err
 
 
-def test_the_signature_tells_options_and_ratings_apart(ran, fake, rated, tmp_path):
+def test_the_signature_tells_options_and_ratings_apart(asked, rated, tmp_path):
     def signature(*given):
-        with fake.ChatServer(answer=judge) as server:
-            ran("cite", "refit", rated, "--model", "tiny", "--base-url", server.url, *QUICK, *given)
+        asked(judge, "cite", "refit", rated, *QUICK, *given)
         sheet = tmp_path / "results" / "latest" / "refit.json"
         return json.loads(sheet.read_text())["signatures"][0]
 

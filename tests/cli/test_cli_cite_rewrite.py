@@ -53,13 +53,12 @@ def sheet(folder, name):
     return {record["measure"]: record for record in json.loads((folder / f"{name}.json").read_text())["records"]}
 
 
-def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, ran, answers, fake, tmp_path):
+def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(asked, ran, answers, fake, tmp_path):
     # With this seed four of the first seven attempts meet a fault, each another one.
-    with fake.ChatServer(answer=by_rule, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16) as server:
-        endpoint = ("--base-url", server.url, "--model", "tiny")
-        ended = cli("cite", "rewrite", answers, *endpoint, *QUICK)
-        assert (ended.code, sorted(server.completed.values())) == (0, [1] * 7)
-        assert len(server.faulted) >= 4
+    faults = {"faults": 0.4, "kinds": fake.QUICK_FAULTS, "seed": 16}
+    ended, server = asked(by_rule, "cite", "rewrite", answers, *QUICK, **faults)
+    assert sorted(server.completed.values()) == [1] * 7
+    assert len(server.faulted) >= 4
     folder = tmp_path / "results" / "latest"
     found = sheet(folder, "rewriting")
     # Seven claims are cut, two of Victoria, two of cups, three of tea; "Rain fell" is a whole sentence. One reply has
@@ -94,20 +93,16 @@ def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(cli, ran
     assert [rows[-1][name] for name in ("rewritten", "joint_before", "joint_after", "score_after")] == ["", "1", "", ""]
 
 
-def test_other_profiles_and_whole_sentences_too(ran, answers, fake, tmp_path):
-    with fake.ChatServer(answer=by_rule) as server:
-        endpoint = ("--base-url", server.url, "--model", "tiny", "-s", "profile=released", "-s", "whole=true")
-        ran("cite", "rewrite", answers, *endpoint, *QUICK)
+def test_other_profiles_and_whole_sentences_too(asked, answers, tmp_path):
+    asked(by_rule, "cite", "rewrite", answers, "-s", "profile=released", "-s", "whole=true", *QUICK)
     found = sheet(tmp_path / "results" / "latest", "rewriting")
     # "Rain fell" is not sent: the released code gives no tree to a sentence whose root is cited.
     assert found["rewritten"]["claims"] == 7
     assert found["support lost"]["value"] > 0  # "at the age of 18" stands alone
 
 
-def test_a_model_that_never_keeps_to_the_form_leaves_everything_undefined(cli, answers, fake, tmp_path):
-    with fake.ChatServer(answer=lambda body: "As it is.") as server:
-        ended = cli("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *QUICK)
-    assert ended.code == 0
+def test_a_model_that_never_keeps_to_the_form_leaves_everything_undefined(asked, answers, tmp_path):
+    asked(lambda body: "As it is.", "cite", "rewrite", answers, *QUICK)
     folder = tmp_path / "results" / "latest"
     found = sheet(folder, "rewriting")
     assert (found["unparsed"]["value"], found["rewritten"]["value"]) == (1, 0)
@@ -149,11 +144,10 @@ def in_text(body):
     return f"{line}\nI kept every fact." if claim == "Tea is grown in India" else line
 
 
-def test_replies_in_plain_text_are_read_by_a_named_rule(ran, answers, fake, tmp_path):
+def test_replies_in_plain_text_are_read_by_a_named_rule(asked, answers, tmp_path):
     kept = tmp_path / "kept.jsonl"
     quick = (*QUICK, "-s", "chat.output=text")
-    with fake.ChatServer(answer=in_text) as server:
-        ended = ran("cite", "rewrite", answers, "--base-url", server.url, "--model", "tiny", *quick, "--record", kept)
+    ended, _ = asked(in_text, "cite", "rewrite", answers, *quick, "--record", kept)
     requests = [one["request"] for one in lines_of(kept)]
     # No schema is sent, and the prompt asks for one line.
     assert not any("response_format" in request for request in requests)

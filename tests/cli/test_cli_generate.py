@@ -65,13 +65,10 @@ def counts(folder):
 
 
 @pytest.mark.parametrize(("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6)])
-def test_answers_come_through_faults(cli, contents, fake, questions, tmp_path, strategy, requests):
-    chosen = ("--strategy", strategy, *QUICK)
-    with fake.ChatServer(answer=writer, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--budget", "1")
-        ended = cli("cite", "generate", questions, "-o", "one.jsonl", *endpoint, *chosen)
-        assert (ended.code, sum(server.faulted.values()) > 0) == (0, True), ended.err
-        assert sorted(server.completed.values()) == [1] * requests
+def test_answers_come_through_faults(asked, contents, fake, questions, tmp_path, strategy, requests):
+    words = ("cite", "generate", questions, "-o", "one.jsonl", "--budget", "1", "--strategy", strategy, *QUICK)
+    ended, server = asked(writer, *words, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16)
+    assert sorted(server.completed.values()) == [1] * requests
     first = tmp_path / "results/latest"
     assert sorted(contents(first)) == sorted(["generation.json", "report.html", "left-out.jsonl"])
     written = lines_of(tmp_path / "one.jsonl")
@@ -93,7 +90,7 @@ def test_answers_come_through_faults(cli, contents, fake, questions, tmp_path, s
     assert "marks that cite no document" in ended.out
 
 
-def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_path):
+def test_what_failed_is_left_out_counted_and_listed(asked, fake, questions, tmp_path):
     def some(body):
         prompt = body["messages"][0]["content"]
         if "Sum up" in prompt:
@@ -102,10 +99,7 @@ def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_pa
             return fake.completion("River 5 is", finish_reason="length")
         return writer(body)
 
-    with fake.ChatServer(answer=some) as server:
-        endpoint = ("--model", "tiny", "--base-url", server.url, "--strategy", "summary")
-        ended = cli("cite", "generate", questions, "-o", "a.jsonl", *endpoint, *QUICK)
-    assert ended.code == 0
+    ended, _ = asked(some, "cite", "generate", questions, "-o", "a.jsonl", "--strategy", "summary", *QUICK)
     assert [one["id"] for one in lines_of(tmp_path / "a.jsonl")] == ["q1", "q3", "q4", "q6"]
     assert [
         (one["id"], one["stage"], one["state"]) for one in lines_of(tmp_path / "results/latest/left-out.jsonl")
@@ -115,22 +109,18 @@ def test_what_failed_is_left_out_counted_and_listed(cli, fake, questions, tmp_pa
     assert "q2 (summary unparsed), q5 (answer unparsed)" in " ".join(ended.out.split())
 
 
-def test_no_answer_at_all_writes_nothing(refused, fake, questions, tmp_path):
-    with fake.ChatServer(answer=lambda body: fake.completion("It is", finish_reason="length")) as server:
-        said = refused(
-            "cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url, "-q"
-        )
-    assert "6 cut at the token limit; the first reply begins 'It is'" in said
-    assert "-s chat.max_tokens=2048" in said  # twice the default
+def test_no_answer_at_all_writes_nothing(asked, fake, questions, tmp_path):
+    cut = fake.completion("It is", finish_reason="length")
+    ended, _ = asked(lambda body: cut, "cite", "generate", questions, "-o", "a.jsonl", "-q", code=2)
+    assert "6 cut at the token limit; the first reply begins 'It is'" in ended.err
+    assert "-s chat.max_tokens=2048" in ended.err  # twice the default
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_answers_are_written_by_sentences_and_keep_their_choices(ran, fake, questions, tmp_path):
-    with fake.ChatServer(answer=by_sentences) as server:
-        model = ("--model", "tiny", "--base-url", server.url)
-        ended = ran("cite", "generate", questions, "-o", "one.jsonl", "--strategy", "two-stage", *model)
-        # Summaries: "Barges ..." serves all six rivers, 1 + 2 * 6; choices 6 * 3; sentences 6 * 2.
-        assert server.completed.total() == 13 + 18 + 12
+def test_answers_are_written_by_sentences_and_keep_their_choices(asked, ran, questions, tmp_path):
+    ended, server = asked(by_sentences, "cite", "generate", questions, "-o", "one.jsonl", "--strategy", "two-stage")
+    # Summaries: "Barges ..." serves all six rivers, 1 + 2 * 6; choices 6 * 3; sentences 6 * 2.
+    assert server.completed.total() == 13 + 18 + 12
     written = lines_of(tmp_path / "one.jsonl")
     assert (written[1]["text"], written[1]["generation"]) == (
         "River 2 is 200 kilometres long [1]. Barges carry coal on it [2].",
