@@ -208,57 +208,45 @@ def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, cap
     pairs("score", "--requests", "ask.jsonl")
     requests = lines_of(tmp_path / "ask.jsonl")
     said = [fake.completion(fake.judge(one["body"])) for one in requests]
-    nulls = {"refusal": None, "reasoning": None, "annotations": None, "audio": None, "function_call": None}
     for body in said:
         ChatCompletion.model_validate(body)
-    whole = [
-        {
-            **body,
-            **{"service_tier": None, "prompt_logprobs": None, "prompt_token_ids": None, "kv_transfer_params": None},
-            "choices": [
-                {**one, "message": {**one["message"], **nulls, "tool_calls": []}, "logprobs": None, "stop_reason": None}
-                for one in body["choices"]
-            ],
-        }
-        for body in said
-    ]
+    lacks = dict.fromkeys(("refusal", "reasoning", "annotations", "audio", "function_call")) | {"tool_calls": []}
+    nulls = dict.fromkeys(("service_tier", "prompt_logprobs", "prompt_token_ids", "kv_transfer_params"))
+
+    def whole(body):
+        ends = {"logprobs": None, "stop_reason": None}
+        choices = [one | ends | {"message": one["message"] | lacks} for one in body["choices"]]
+        return body | nulls | {"choices": choices}
+
     ended = {"code": "batch_expired", "message": "This request could not be executed before the window expired."}
     BatchError.model_validate(ended)
+    hold = {"message": "Rate limit reached", "type": "requests", "param": None, "code": "rate_limit_exceeded"}
     long = "This model's maximum context length is 8 tokens. However, you requested 9 tokens."
     inner = {"message": long, "type": "BadRequestError", "param": None, "code": 400}
-    hold = {
-        "error": {"message": "Rate limit reached", "type": "requests", "param": None, "code": "rate_limit_exceeded"}
-    }
     files = {
-        "openai": [answered(one, body) for one, body in zip(requests, said, strict=True)],
-        "vllm": [of_vllm(one, body) for one, body in zip(requests, whole, strict=True)],
+        "openai": [
+            answered(requests[0], {"error": hold}, 429),
+            answered(requests[1], None) | {"response": None, "error": ended},
+            *map(answered, requests[2:], said[2:]),
+        ],
+        "vllm": [  # an error that the server told; and one that it fell into, as a text
+            of_vllm(requests[0], status=400, error={"error": inner}),
+            of_vllm(requests[1], status=400, error="list index out of range"),
+            *map(of_vllm, requests[2:], map(whole, said[2:])),
+        ],
     }
-    files["openai"][:2] = [
-        answered(requests[0], hold, 429),
-        {**answered(requests[1], None), "response": None, "error": ended},
-    ]
-    # An error that the server told; and one that it fell into, as a text.
-    files["vllm"][:2] = [
-        of_vllm(requests[0], status=400, error={"error": inner}),
-        of_vllm(requests[1], status=400, error="list index out of range"),
-    ]
     scores = {}
     for name, rows in files.items():
         write(tmp_path / f"{name}.jsonl", rows)
         own = ("-s", f"{OPTION}.replies={name}.sqlite", "--store", f"{name}.scores", "-o", name)
         told = pairs("score", *own, "--replies", f"{name}.jsonl")
         assert (told.code, "lines are not" in caplog.text) == (0, False)
-        scores[name] = {
-            row["pair_id"]: (row["status"], row["score"]) for row in lines_of(tmp_path / name / "llm-discrete.jsonl")
-        }
-    causes = [
-        line.partition("without one ")[2].partition(":")[0] for line in caplog.text.splitlines() if "llm-d" in line
-    ]
-    assert [one for one in causes if one] == ["(no reply in the batch 1, HTTP 429 1)", "(refused 1, too long 1)"]
-    read = {pair for found in scores.values() for pair, (status, _) in found.items() if status == "ok"}
-    both = {pair for pair in read if all(found[pair][0] == "ok" for found in scores.values())}
-    assert len(both) == len(requests) - 2
-    assert all(scores["openai"][pair] == scores["vllm"][pair] for pair in both)
+        found = lines_of(tmp_path / name / "llm-discrete.jsonl")
+        scores[name] = {row["pair_id"]: row["score"] for row in found if row["status"] == "ok"}
+    for causes in ("(no reply in the batch 1, HTTP 429 1)", "(refused 1, too long 1)"):
+        assert f"2 requests without one {causes}" in caplog.text
+    assert len(scores["openai"]) == len(requests) - 2
+    assert scores["openai"] == scores["vllm"]
 
 
 @pytest.mark.parametrize(

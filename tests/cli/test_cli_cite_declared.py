@@ -133,12 +133,10 @@ def test_a_dry_run_says_that_nobody_is_asked(ran, answers, typed, says):
     assert ran("cite", *typed.split(), "--nli", "overlap", "--dry-run").out.startswith(says)
 
 
-def test_fitted_coefficients_are_a_file_that_the_command_names(ran, fake, answers, again):
-    with fake.ChatServer(answer=reply) as server:
-        asked = ("--model", "tiny", "--base-url", server.url)
-        ran("cite", "refit", "rated.jsonl", *asked, *QUICK, "--results", "first")
-        fitted = ("--coefficients", "first/latest/fitted.json")
-        ran("cite", "citeeval", "answers.jsonl", *fitted, *asked, "--record", "kept.jsonl", *QUICK)
+def test_fitted_coefficients_are_a_file_that_the_command_names(asked, answers, again):
+    asked(reply, "cite", "refit", "rated.jsonl", *QUICK, "--results", "first")
+    fitted = ("--coefficients", "first/latest/fitted.json", "--record", "kept.jsonl")
+    asked(reply, "cite", "citeeval", "answers.jsonl", *fitted, *QUICK)
     again(record="--replay")
 
 
@@ -146,23 +144,18 @@ def manifest():
     return json.loads(Path("results/latest/manifest.json").read_text())
 
 
-def test_an_address_in_a_recipe_is_asked_only_where_it_is_trusted(refused, ran, fake, answers):
-    with fake.ChatServer(answer=reply) as server:
-        model = ("--model", "tiny", "--base-url", server.url)
-        ran("cite", "citeeval", "answers.jsonl", *model, *QUICK)
-
+def test_an_address_in_a_recipe_is_asked_only_where_it_is_trusted(refused, asked, answers):
+    asked(reply, "cite", "citeeval", "answers.jsonl", *QUICK)
     error = refused("results", "rerun")
     assert "base_url" in error
     assert "trust_config=true" in error
 
 
 @pytest.mark.parametrize("path", ["answers.jsonl", "prompt.txt"])
-def test_a_file_that_was_read_is_held_by_its_hash(refused, ran, fake, answers, path):
+def test_a_file_that_was_read_is_held_by_its_hash(refused, ran, asked, answers, path):
     Path("prompt.txt").write_text("Edit. {query} {passages} {statements} Reply in JSON.")
-    with fake.ChatServer(answer=reply) as server:
-        model = ("--model", "tiny", "--base-url", server.url, "--record", "kept.jsonl")
-        typed = ("cite", "citeeval", "answers.jsonl", "-s", "editing_file=prompt.txt")
-        ran(*typed, *model, *QUICK)
+    typed = ("cite", "citeeval", "answers.jsonl", "-s", "editing_file=prompt.txt", "--record", "kept.jsonl")
+    asked(reply, *typed, *QUICK)
     ran("results", "rerun")
     Path(path).write_text("other")
     assert f"{path} is missing or has changed." in ran("results", "show").out

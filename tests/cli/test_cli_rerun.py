@@ -65,25 +65,13 @@ def test_a_job_runs_again_by_its_recipe_and_by_its_command(ran, again, typed):
     again()
 
 
-def test_a_suite_run_again_has_the_same_bytes(cli, contents):
+def test_a_suite_and_each_of_its_runs_are_jobs_that_can_be_run_again(cli, contents):
     assert cli(*SUITE, *TYPED).code == 1
-    before = contents(Path("results"))
-
-    ended = cli("results", "rerun", "latest")
-
-    assert (ended.code, contents(Path("results"))) == (0, before), ended.err
-
-
-def test_each_run_of_a_suite_is_a_job_that_can_be_run_again(cli, contents):
-    assert cli(*SUITE, *TYPED).code == 1
-    before = contents(Path("results"))
-    parts = sorted(path.name for path in Path("results").glob("mini-*"))
-
-    ended = [cli("results", "rerun", name) for name in parts]
-
+    before, parts = contents(Path("results")), sorted(path.name for path in Path("results").glob("mini-*"))
     assert len(parts) == 2
-    assert [one.code for one in ended] == [0, 0], ended[0].err
-    assert contents(Path("results")) == before
+    for job in ("latest", *parts):
+        ended = cli("results", "rerun", job)
+        assert (ended.code, contents(Path("results"))) == (0, before), ended.err
 
 
 def test_a_suite_is_run_again_without_what_was_typed_for_it(ran):
