@@ -83,36 +83,23 @@ def last(name, value):
 
 
 FAULTS = {
-    'row 66, column "source" is blank': last("source", None),
-    'row 66: id "r62" is also that of pairs.parquet row 63': last("id", "r62"),
-    'row 1, column "statement" is 3; it must be a text': made(statement=[3] * ROWS),
-    "has no column for the statement": {name: cells for name, cells in made().items() if name != "statement"},
+    'row 66, column "source" is blank': (last("source", None), DATA),
+    'row 66: id "r62" is also that of pairs.parquet row 63': (last("id", "r62"), DATA),
+    'row 1, column "statement" is 3; it must be a text': (made(statement=[3] * ROWS), DATA),
+    "has no column for the statement": ({name: cells for name, cells in made().items() if name != "statement"}, DATA),
+    'p.csv line 67, column "statement"': (last("statement", None), ["-d", "ratings", "--data", "p.csv"]),
+    "none is given": (made(), ["-d", "ratings"]),
+    "no.tsv does not exist": (made(), ["-d", "ratings", "--data", "no.tsv"]),
+    "Unknown split of ratings 'dev'": (made(), [*DATA, "--split", "dev"]),
 }
 
 
 @pytest.mark.parametrize("message", FAULTS)
 def test_a_wrong_table_is_refused_before_anything_is_scored(message, refused):
-    write(FAULTS[message])
-    assert message in refused("score", "-m", "toys:Company", *DATA, "-q")
+    columns, words = FAULTS[message]
+    write(columns, "p.csv" if "p.csv" in words else "pairs.parquet")
+    assert message in refused("score", "-m", "toys:Company", *words, "-q")
     assert not Path("log").exists()
-
-
-def test_a_wrong_cell_of_a_spreadsheet_is_named(refused):
-    write(last("statement", None), "p.csv")
-    assert 'p.csv line 67, column "statement"' in refused("score", "-m", "overlap", "-d", "ratings", "--data", "p.csv")
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        ([], "none is given"),
-        (["--data", "no.csv"], "no.csv does not exist"),
-        (["--data", "pairs.parquet", "--split", "dev"], "Unknown split of ratings 'dev'"),
-    ],
-)
-def test_a_table_is_asked_for(words, why, refused):
-    write(made())
-    assert why in refused("score", "-m", "overlap", "-d", "ratings", *words, "-q")
 
 
 def test_text_that_is_no_text_is_refused(refused):
