@@ -77,15 +77,6 @@ def test_ratings_and_scores_of_ones_own(ran, own, tmp_path):
     assert result.rows[1].values["spearman"].value == pytest.approx(1, abs=1e-12)
 
 
-def test_a_score_file_of_which_less_is_more_faithful(ran, own, tmp_path):
-    lines = [{"pair_id": f"r{n}", "score": -(n % 3)} for n in range(12)]
-    (tmp_path / "mine.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (tmp_path / "mine.jsonl.manifest.json").write_text('{"metric": "errors", "direction": -1}')
-    ran("evaluate", "mine.jsonl", *own, "-q")
-    found = values(tmp_path / "results/latest/correlation.json")
-    assert found["errors"]["kendall"][0] == pytest.approx(1, abs=1e-12)
-
-
 def test_scores_of_whole_documents_are_scores_of_the_ratings(ran, own, tmp_path):
     for name, end in (("plain", ""), ("pages", "#page")):
         lines = [{"pair_id": f"r{n}{end}", "score": n % 3} for n in range(11)]

@@ -121,10 +121,3 @@ def test_two_files_of_one_name_are_told_apart_by_their_paths(ran, small, tmp_pat
     ran("evaluate", "a/overlap.jsonl", "b,c/overlap.jsonl", *small, "-p", "correlation", "-q")
     rows = json.loads((tmp_path / "results/latest/correlation.json").read_text())["rows"]
     assert [row["metric"] for row in rows] == ["overlap", "overlap (b,c/overlap.jsonl)"]
-
-
-def test_evaluate_reads_a_configuration_with_options_for_metrics(ran, small, write_scores, pairs, tmp_path):
-    (tmp_path / "mine.yaml").write_text("metrics: [rouge]\nmetric_options: {rouge: {stem: true}}\n")
-    file = write_scores([{"pair_id": p["pair_id"], "score": 1} for p in pairs])
-
-    ran("evaluate", file, "-c", "mine.yaml", *small, "-p", "correlation", "-q")
