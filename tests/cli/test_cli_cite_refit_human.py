@@ -10,6 +10,7 @@ from metaeval.citation.data_model import Answer
 from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
 from metaeval.citation.human.refitting import human_edited
 from metaeval.core.errors import UserError
+from tests.cli.samples import write_rated_answers
 
 QUICK = ("-s", "interval.resamples=30")
 BOTH, ADDED = {"delete-misleading": ["1", "2"]}, {"add-evidence": ["3"]}
@@ -85,12 +86,6 @@ def test_wrong_options_are_one_sentence(refused, bench, more, error):
 
 
 def test_other_files_hold_no_edits(refused, tmp_path):
-    row = {
-        "id": "a",
-        "text": "It is [1].",
-        "passages": [{"text": "x"}],
-        "statements": [{"start": 0, "end": 10, "ratings": [1]}],
-    }
-    (tmp_path / "rated.jsonl").write_text(json.dumps(row) + "\n")
+    write_rated_answers(tmp_path)
     said = refused("cite", "refit", tmp_path / "rated.jsonl", "-s", "edits=human")
     assert "edits=human needs people's edits, which CiteBench holds" in said
