@@ -108,22 +108,6 @@ def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, outpu
     assert [row["answer"] for row in rows] == ["odd \\udfff"]
 
 
-@pytest.mark.parametrize(
-    ("value", "options", "says"),
-    [
-        (ITEMS, ("--nli", "bertscore"), "The metric 'bertscore' needs a threshold"),
-        (ITEMS, ("--nli", "overlap", "--threshold", "high"), "--threshold is 'high'; allowed: a number, soft"),
-        (ITEMS, ("--nli", "overlap", "-s", "calibration=none.json"), "none.json"),
-        (ITEMS, ("--nli", "overlap", "-s", "premise=best"), "Unknown premise 'best'"),
-        ([{"question": "Q", "output": "A [1]."}], ("--nli", "overlap"), "looks like alce and lacks the field docs"),
-        ([{**ITEMS[0], "docs": []}], ("--nli", "overlap"), "has passages"),
-        ("{broken", ("--nli", "overlap"), "answers.json"),
-    ],
-)
-def test_wrong_input_is_one_sentence(refused, write, value, options, says):
-    assert says in refused("cite", "alce", write(value), *options)
-
-
 def test_the_papers_tables(ran, write, tmp_path):
     within = "The mayor opened the bridge in May [1] and the river froze in winter [2]."
     one, other = write([{**ITEMS[0], "output": within}, ITEMS[1]], "one.json"), write(ITEMS, "other.json")
@@ -230,6 +214,13 @@ def test_columns_of_labels_are_compared(ran, write, tmp_path):
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
+        ("alce answers.json --nli bertscore", "The metric 'bertscore' needs a threshold"),
+        ("alce answers.json --nli overlap --threshold high", "--threshold is 'high'; allowed: a number, soft"),
+        ("alce answers.json --nli overlap -s calibration=none.json", "none.json"),
+        ("alce answers.json --nli overlap -s premise=best", "Unknown premise 'best'"),
+        ("alce lacking.json --nli overlap", "looks like alce and lacks the field docs"),
+        ("alce empty.json --nli overlap", "has passages"),
+        ("alce broken.json --nli overlap", "broken.json"),
         ("agreement labels.csv --labels utility=u1,u4", 'no column "u4"'),
         ("agreement labels.csv", "name these with --labels"),
         ("tables answers.json -c alice", "Did you mean 'aliice'"),
@@ -237,7 +228,9 @@ def test_columns_of_labels_are_compared(ran, write, tmp_path):
         ("tables answers.json --nli rouge -s bound=10", "bound"),
     ],
 )
-def test_what_cannot_be_compared_or_tabled_is_one_sentence(refused, write, typed, says):
-    write(ITEMS)
+def test_wrong_input_is_one_sentence(refused, write, typed, says):
+    files = {"answers": ITEMS, "lacking": [{"question": "Q", "output": "A [1]."}], "broken": "{broken"}
+    for name, value in {**files, "empty": [{**ITEMS[0], "docs": []}]}.items():
+        write(value, f"{name}.json")
     write(LABELLED, "labels.csv")
     assert says in refused("cite", *typed.split())
