@@ -96,8 +96,7 @@ def _column(table: UserTable, heading: str, rows: Ints) -> list[str]:
     if heading not in table.headings:
         hint, columns = did_you_mean(heading, table.headings), ", ".join(shown(each, 30) for each in table.headings)
         raise UserError(f"{table.name} has no column {shown(heading)}.{hint} Columns: {columns}.")
-    texts = list(table.texts(heading))
-    return [texts[row] for row in rows]
+    return list(table.texts(heading)[rows])
 
 
 def _joined(tables: Sequence[UserTable]) -> list[Ints]:

@@ -173,8 +173,8 @@ def fit(
     held_out = np.empty(len(statements))
     for fold in range(n_folds):
         trained = fitted(np.flatnonzero(folds != fold))
-        for place in np.flatnonzero(folds == fold):
-            held_out[place] = statements[int(place)].distance(trained, options)
+        for place in np.flatnonzero(folds == fold).tolist():
+            held_out[place] = statements[place].distance(trained, options)
     return Refit(
         coefficients=fitted(np.arange(len(statements))),
         statements=statements,
