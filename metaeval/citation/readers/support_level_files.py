@@ -56,7 +56,8 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
             statements.append({"text": text, "cited": cited, "levels": levels})
         texts = row.row("segments").fields if isinstance(row.fields.get("segments"), dict) else {}
         passages = [Passage(str(texts.get(source, "")), source=source) for source in sources]
-        yield _answer(f"{run}/{topic}", statements, passages, "trec", question=topic, group=topic, system=run)
+        text, reference = _stated(statements, "trec")
+        yield Answer(f"{run}/{topic}", text, tuple(passages), topic, topic, run, reference)
     if bare:
         _log.warning("%s sentences and citations are texts without a level, and count as uncited or not at all.", bare)
 
@@ -73,13 +74,10 @@ def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
         passages = [Passage(pages.row(url).optional_text("url_content"), source=url) for url in pages.fields]
         for number, url in enumerate(pages.fields, start=1):
             page = pages.row(url)
-            facts, is_read = page.texts("facts"), page.value("validate_error") is None
-            verdicts = [
-                (each.number("idx"), each.value("result")) for each in _rows(page, "validate_res")[0] if is_read
-            ]
-            texts = dict(enumerate(facts))
-            for place in texts.keys() - dict(verdicts).keys():
-                verdicts.append((place, "unknown"))
+            judged = _rows(page, "validate_res")[0] if page.value("validate_error") is None else []
+            verdicts = [(each.number("idx"), each.value("result")) for each in judged]
+            texts = dict(enumerate(page.texts("facts")))
+            verdicts += [(place, "unknown") for place in texts.keys() - dict(verdicts).keys()]
             for place, verdict in sorted(verdicts, key=lambda each: each[0]):
                 statements.append({"text": texts.get(place, ""), "cited": [number], "levels": [verdict]})
         if not passages and isinstance(row.fields["citations"], list):
@@ -87,7 +85,8 @@ def read_fact(rows: Sequence[DataRow]) -> Iterator[Answer]:
             passages = [Passage("", source=url) for url in dict.fromkeys(url for _, url in lost)]
             places = {passage.source: number for number, passage in enumerate(passages, start=1)}
             statements = [{"text": fact, "cited": [places[url]], "levels": ["unknown"]} for fact, url in lost]
-        yield _answer(row.identifier("id"), statements, passages, "fact", question=row.optional_text("prompt"))
+        name, (text, reference) = row.identifier("id"), _stated(statements, "fact")
+        yield Answer(name, text, tuple(passages), row.optional_text("prompt"), name, reference=reference)
 
 
 def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
@@ -103,20 +102,11 @@ def _rows(row: DataRow, name: str) -> tuple[list[DataRow], int]:
     return DataRow(row.where, {name: kept}).rows(name), sum(isinstance(entry, str) for entry in entries)
 
 
-def _answer(
-    name: str,
-    statements: Sequence[Mapping[str, Any]],
-    passages: Sequence[Passage],
-    scale: str,
-    question: str = "",
-    group: str = "",
-    system: str = "",
-) -> Answer:
+def _stated(statements: Sequence[Mapping[str, Any]], scale: str) -> tuple[str, dict[str, Any]]:
+    """Return the text of the statements with their marks, and a reference with their places and levels."""
     text, places = write_statements([(statement["text"], statement["cited"]) for statement in statements])
-    located = [
-        {**statement, "start": start, "end": end} for statement, (start, end) in zip(statements, places, strict=True)
-    ]
-    return Answer(name, text, tuple(passages), question, group or name, system, {FIELD: located, SCALE: scale})
+    both = zip(statements, places, strict=True)
+    return text, {FIELD: [{**statement, "start": start, "end": end} for statement, (start, end) in both], SCALE: scale}
 
 
 TREC_SUPPORT = AnswerFormat(
