@@ -105,12 +105,9 @@ def _source_headings(table: UserTable, roles: Mapping[str, str]) -> list[str]:
     first = roles.get("source", "")
     stems = [_numbered(first)[0]] if first else [plain_heading(name) for name in (*CITATIONS["source"], *PLURALS)]
     others = [heading for heading in table.headings if heading not in roles.values()]
-    numbers = {
-        heading: number
-        for heading, (stem, number) in {name: _numbered(name) for name in [first, *others] if name}.items()
-        if number >= 0 and stem in stems
-    }
-    if len({_numbered(heading)[0] for heading in numbers}) == 1:
+    numbered = {heading: _numbered(heading) for heading in [first, *others] if heading}
+    numbers = {name: number for name, (stem, number) in numbered.items() if number >= 0 and stem in stems}
+    if len({numbered[heading][0] for heading in numbers}) == 1:
         ordered = sorted(numbers, key=lambda heading: numbers[heading])
         low, high = numbers[ordered[0]], numbers[ordered[-1]]
         if first in ("", *numbers) and low in (0, 1) and high <= _MOST_GAPS:

@@ -97,24 +97,21 @@ def judge_levels(
     stated: the statements of each answer; the result has the same shape. stray: the level of a mark that cites no
     passage. A citation of a passage without text has no level.
     """
-    alone = [
-        [[_pair(answer, row, mark) for mark in row.cited] for row in of_answer]
+    asked = [
+        [(row, [_pair(answer, row, mark) for mark in row.cited]) for row in of_answer]
         for answer, of_answer in zip(answers, stated, strict=True)
     ]
-    known = verdicts_on([pair for of_answer in alone for pairs in of_answer for pair in pairs], entails)
-    judged: list[list[SupportStatement]] = []
-    for of_answer, pairs_of in zip(stated, alone, strict=True):
-        judged.append([])
-        for row, pairs in zip(of_answer, pairs_of, strict=True):
-            verdicts = tuple(None if each is None else known[each] for each in pairs)
-            levels = tuple(
-                stray if mark.place is None else None if verdict is None else weigh(verdict)
-                for mark, verdict in zip(row.cited, verdicts, strict=True)
-            )
-            judged[-1].append(
-                replace(row, levels=replace(row.levels, levels=levels), verdicts=verdicts, missing=NO_TEXT)
-            )
-    return judged
+    known = verdicts_on([pair for of_answer in asked for _, pairs in of_answer for pair in pairs], entails)
+
+    def judged(row: SupportStatement, pairs: Sequence[NliPair | None]) -> SupportStatement:
+        verdicts = tuple(None if each is None else known[each] for each in pairs)
+        levels = tuple(
+            stray if mark.place is None else None if verdict is None else weigh(verdict)
+            for mark, verdict in zip(row.cited, verdicts, strict=True)
+        )
+        return replace(row, levels=replace(row.levels, levels=levels), verdicts=verdicts, missing=NO_TEXT)
+
+    return [[judged(*each) for each in of_answer] for of_answer in asked]
 
 
 def _pair(answer: Answer, row: SupportStatement, mark: CitedMark) -> NliPair | None:

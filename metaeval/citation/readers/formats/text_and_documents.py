@@ -73,7 +73,13 @@ class TextAndDocuments:
             inner = DataRow(row.where, entry if isinstance(entry, Mapping) else {})
             # Several texts are samples of one reply if they are a list, and else sections of one answer.
             for text in texts if self.text.endswith("[]") else ["\n\n".join(texts)]:
-                draft = self._drafted(text, self._sources(inner))
+                draft = CitedText(self._sources(inner), marks_in_text=not self.marks)
+                draft.write(text)
+                places = {source.id: place for place, source in enumerate(draft.sources)}
+                for match in re.finditer(self.marks, text) if self.marks else ():
+                    numbers = [int(digits) - self.first for digits in re.findall(r"\d+", match[match.lastindex or 0])]
+                    counted = [place if 0 <= place < len(draft.sources) else None for place in numbers]
+                    draft.mark(match.start(), match.end(), [places[match[0]]] if match[0] in places else counted)
                 named = named_by(inner, "id", "name", "query_id", "message_id")
                 question = named_by(inner, *self.question) if self.question else question_of(inner) or question_of(row)
                 yield finished(draft, row, number, id=named or None, question=question)
@@ -98,16 +104,6 @@ class TextAndDocuments:
                 raise UserError(f"{holder}; allowed: a text, or an object with one.")
             sources.append(CitedSource(ids[place] if ids else "" if url and id == title else id, url, title, text))
         return sources
-
-    def _drafted(self, text: str, sources: list[CitedSource]) -> CitedText:
-        draft = CitedText(sources, marks_in_text=not self.marks)
-        draft.write(text)
-        places = {source.id: place for place, source in enumerate(sources)}
-        for match in re.finditer(self.marks, text) if self.marks else ():
-            numbers = [int(number) - self.first for number in re.findall(r"\d+", match[match.lastindex or 0])]
-            counted = [place if 0 <= place < len(sources) else None for place in numbers]
-            draft.mark(match.start(), match.end(), [places[match[0]]] if match[0] in places else counted)
-        return draft
 
 
 AZURE = TextAndDocuments(
