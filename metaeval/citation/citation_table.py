@@ -5,10 +5,9 @@ A claim without citations has one line too. The verdicts on all claims are asked
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from metaeval.citation.data_model import (
     NO_TEXT,
@@ -273,29 +272,22 @@ def sentence_rows(lines: Sequence[CitationLine]) -> list[dict[str, str | int | N
 
     Claims are counted in all, as supported and as unjudged, marks in all, as precise and as unjudged.
     """
-    claims: dict[tuple[str, int | None], list[CitationLine]] = defaultdict(list)
-    citations: dict[tuple[str, int | None], list[CitationLine]] = defaultdict(list)
+    names = ("claims", "claims_supported", "claims_unjudged", "citations", "citations_precise", "citations_unjudged")
+    rows: dict[tuple[str, int | None], dict[str, Any]] = {}
     for line in claims_of(lines):
-        claims[line.answer, line.sentence].append(line)
+        new: dict[str, Any] = {"answer": line.answer, "system": line.system, "sentence": line.sentence}
+        new |= {"start": line.sentence_start, "end": line.sentence_end, **dict.fromkeys(names, 0)}
+        row = rows.setdefault((line.answer, line.sentence), new)
+        row["claims"] += 1
+        row["claims_supported"] += line.recall == 1
+        row["claims_unjudged"] += line.recall is None and bool(line.reason)
     for line in lines:
-        if line.start is not None:
-            citations[line.answer, line.sentence].append(line)
-    return [
-        {
-            "answer": answer,
-            "system": sentence_claims[0].system,
-            "sentence": sentence,
-            "start": sentence_claims[0].sentence_start,
-            "end": sentence_claims[0].sentence_end,
-            "claims": len(sentence_claims),
-            "claims_supported": sum(line.recall == 1 for line in sentence_claims),
-            "claims_unjudged": sum(line.recall is None and bool(line.reason) for line in sentence_claims),
-            "citations": len(marks := citations[answer, sentence]),
-            "citations_precise": sum(line.precision == 1 for line in marks),
-            "citations_unjudged": sum(line.state == "unjudged" for line in marks),
-        }
-        for (answer, sentence), sentence_claims in claims.items()
-    ]
+        if line.start is not None and (line.answer, line.sentence) in rows:
+            row = rows[line.answer, line.sentence]
+            row["citations"] += 1
+            row["citations_precise"] += line.precision == 1
+            row["citations_unjudged"] += line.state == "unjudged"
+    return list(rows.values())
 
 
 @dataclass(frozen=True, slots=True)
