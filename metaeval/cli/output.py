@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +36,14 @@ _EVERY = 10.0  # seconds between plain lines
 
 @dataclass(slots=True)
 class _Wave:
-    """The progress of one call of a metric. start: time of the call; before: pairs done before; done, total: now."""
+    """The progress of one call of a metric. before: pairs done before it. start, now, said: times."""
 
     start: float
     before: int
     done: int
     total: int
+    now: float
+    said: float
 
 
 @contextmanager
@@ -48,15 +52,25 @@ def scoring_progress(quiet: bool) -> Iterator[MetricProgress | None]:
     logging.getLogger("metaeval").setLevel(logging.WARNING if quiet else logging.INFO)
     if quiet:
         yield None
-    elif sys.stderr.isatty():
-        with _bars() as report:
-            yield report
-    else:
-        yield _lines()
+        return
+    waves: dict[str, _Wave] = {}
+    with _bars() if sys.stderr.isatty() else nullcontext(_say_wave) as show_wave:
+
+        def report(metric: str, done: int, total: int) -> None:
+            wave, now = waves.get(metric), time.monotonic()
+            # A new call of the metric: the first one, another total, or a count that restarts.
+            if wave is None or total != wave.total or done < wave.done or wave.done == wave.total:
+                wave = waves[metric] = _Wave(now, done, done, total, now, -math.inf)
+                show_wave(metric, wave, " from the store" if done == total else "")
+                return
+            wave.done, wave.now = done, now
+            show_wave(metric, wave, f", {(done - wave.before) / max(now - wave.start, 1e-9):,.0f} {_unit(metric)}/s")
+
+        yield report
 
 
 @contextmanager
-def _bars() -> Iterator[MetricProgress]:
+def _bars() -> Iterator[Callable[[str, _Wave, str], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
@@ -69,53 +83,24 @@ def _bars() -> Iterator[MetricProgress]:
         console=Console(stderr=True),
     ) as bars:
         tasks: dict[str, TaskID] = {}
-        waves: dict[str, _Wave] = {}
 
-        def report(metric: str, done: int, total: int) -> None:
-            if _begins(waves.get(metric), done, total):
-                waves[metric] = _Wave(time.monotonic(), done, done, total)
-                if metric not in tasks:
-                    tasks[metric] = bars.add_task(Shown(metric), total=total, rate="")
-                bars.reset(tasks[metric], total=total, completed=done, rate=_served(done, total))
-                return
-            waves[metric].done = done
-            bars.update(tasks[metric], completed=done, rate=_rate(metric, waves[metric]))
+        def show_wave(metric: str, wave: _Wave, note: str) -> None:
+            if metric not in tasks:
+                tasks[metric] = bars.add_task(Shown(metric), total=wave.total, rate="")
+            change = partial(bars.reset, total=wave.total) if wave.now == wave.start else bars.update
+            change(tasks[metric], completed=wave.done, rate=note.lstrip(", "))
 
-        yield report
+        yield show_wave
 
 
-def _lines() -> MetricProgress:
-    waves: dict[str, _Wave] = {}
-    last: dict[str, float] = {}
-
-    def report(metric: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if _begins(waves.get(metric), done, total):
-            waves[metric], last[metric] = _Wave(now, done, done, total), now
-            say(f"{metric}: {done:,} of {total:,} {_unit(metric)} {_served(done, total)}".rstrip(), err=True)
-            return
-        wave = waves[metric]
-        wave.done = done
-        if done == total or now - last[metric] >= _EVERY:
-            last[metric] = now
-            left = (total - done) * (now - wave.start) / max(done - wave.before, 1)
-            soon = f", {left:.0f} s left" if done < total else ""
-            say(f"{metric}: {done:,} of {total:,} {_unit(metric)}, {_rate(metric, wave)}{soon}", err=True)
-
-    return report
-
-
-def _begins(wave: _Wave | None, done: int, total: int) -> bool:
-    """Return whether a new call of a metric begins: the first call, another total, or a count that restarts."""
-    return wave is None or total != wave.total or done < wave.done or wave.done == wave.total
-
-
-def _served(done: int, total: int) -> str:
-    return "from the store" if done == total else ""
-
-
-def _rate(metric: str, wave: _Wave) -> str:
-    return f"{(wave.done - wave.before) / max(time.monotonic() - wave.start, 1e-9):,.0f} {_unit(metric)}/s"
+def _say_wave(metric: str, wave: _Wave, note: str) -> None:
+    """Print the progress as a line, at most one in `_EVERY` seconds but for the first and the last."""
+    if wave.done < wave.total and wave.now - wave.said < _EVERY:
+        return
+    left = (wave.total - wave.done) * (wave.now - wave.start) / max(wave.done - wave.before, 1)
+    soon = f", {left:.0f} s left" if note and wave.done < wave.total else ""
+    say(f"{metric}: {wave.done:,} of {wave.total:,} {_unit(metric)}{note}{soon}", err=True)
+    wave.said = wave.now
 
 
 def _unit(metric: str) -> str:

@@ -93,10 +93,6 @@ class IntervalConfig(Strict):
         return self.model_dump(include={"resamples", "seed", "level"})
 
 
-Family = Literal["column", "table", "suite"]
-"""Tests that are adjusted together."""
-
-
 class ComparisonConfig(Strict):
     """Settings of paired tests between metrics, and of metrics against controls."""
 
@@ -104,7 +100,7 @@ class ComparisonConfig(Strict):
     """Permutations of the tests of ranks of systems (0: no tests of any kind)."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
     """Level of the tests. Two metrics differ where the adjusted p is at most this."""
-    family: Family = "column"
+    family: Literal["column", "table", "suite"] = "column"
     """Tests that are adjusted together: those of a column (one measure), of a table (one protocol), or of a suite (all
     tables of a data set)."""
 
@@ -175,10 +171,6 @@ class ExecutorConfig(Strict):
             workers = f"executor.workers is {self.workers}:{self.most}"
             raise ValueError(f"{workers}: the first should be 1 or more, and not above the second")
         return self
-
-
-TrustConfig = Annotated[bool, Field(exclude=True, description="Let config files name code, keys and addresses.")]
-"""Trust in a configuration file: it is typed, never read from a file, and not recorded with a run."""
 
 
 def _columns(value: Any) -> Any:
@@ -359,7 +351,9 @@ class ResultsSettings(Strict):
 class TrustSettings(Strict):
     """Settings of whether a file of settings may name code."""
 
-    trust_config: TrustConfig = False
+    # It is typed, never read from a file, and not recorded with a run.
+    trust_config: bool = Field(default=False, exclude=True)
+    """Let config files name code, keys and addresses."""
 
 
 class OutputSettings(TrustSettings, ResultsSettings):

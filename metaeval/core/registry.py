@@ -109,8 +109,10 @@ def find(kind: Kind, name: str, asked_in: Path | None = None, code: bool = False
     `UserError` with the nearest name when nothing is registered under it, when two distributions claim the name, or
     when it cannot be imported.
     """
+    if is_given(kind, name):
+        return _GIVEN[kind, name]
     try:
-        return _find(kind, name, code)
+        return _imported(kind, name, code)
     except UserError as error:
         raise UserError(f"{asked_in}: {error}" if asked_in else str(error)) from error
 
@@ -168,9 +170,7 @@ def check_typed(kind: Kind, name: str) -> None:
         )
 
 
-def _find(kind: Kind, name: str, code: bool) -> Any:
-    if is_given(kind, name):
-        return _GIVEN[kind, name]
+def _imported(kind: Kind, name: str, code: bool) -> Any:
     entry = _entries(kind).get(name)
     if entry is None and _OBJECT.fullmatch(name):
         if not code:

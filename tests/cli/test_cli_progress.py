@@ -30,7 +30,7 @@ def test_a_new_wave_starts_anew(capsys):
 
 
 def test_the_time_that_is_left_is_that_of_the_rate_so_far(capsys, monkeypatch):
-    clock = iter((0.0, 10.0, 10.0, 24.0, 24.0))
+    clock = iter((0.0, 10.0, 24.0))
     monkeypatch.setattr(output, "time", SimpleNamespace(monotonic=clock.__next__))
     # One pair of three in 10 s leaves 20 s; two in 24 s leave 12 s.
     lines = told(capsys, (0, 3), (1, 3), (2, 3))
