@@ -20,8 +20,6 @@ import typer
 from metaeval.core.errors import Shown, visible
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
-
     from metaeval.report.table import Table
     from metaeval.runs.score import MetricProgress
 
@@ -115,12 +113,6 @@ def say(text: object, err: bool = False) -> None:
     typer.echo(Shown(str(text)), err=err)  # noqa: TID251
 
 
-def say_text(text: str, end: str = "\n") -> None:
-    """Print text that may span several lines, with visible characters only. end: text after it, as in `print`."""
-    lines = (visible(line, keep="\t\n") for line in f"{text}{end}".split("\r\n"))
-    typer.echo("\r\n".join(lines), nl=False)  # noqa: TID251
-
-
 def show(value: object, whole: bool = False) -> None:
     """Print a value in the form that its type has: tables, records, a card, a text, or one line per item.
 
@@ -131,11 +123,13 @@ def show(value: object, whole: bool = False) -> None:
 
     if isinstance(value, Table):
         if value:
-            show_list(list(value[0]), [list(map(str, row.values())) for row in value])
+            _show_rows(list(value[0]), [list(map(str, row.values())) for row in value])
     elif isinstance(value, Card):
-        show_card(value)
+        _show_rows((), [line for line in value if line[1]])
     elif isinstance(value, str):
-        say_text(value, end="" if not value or value.endswith("\n") else "\n")
+        text = value if not value or value.endswith("\n") else f"{value}\n"
+        lines = (visible(line, keep="\t\n") for line in text.split("\r\n"))
+        typer.echo("\r\n".join(lines), nl=False)  # noqa: TID251
     elif isinstance(value, Sequence):
         if grids := [part for part in value if isinstance(part, Table) and part.headings]:
             show_grids(grids, whole)
@@ -207,41 +201,26 @@ def say_written(written: Sequence[Path]) -> None:
         say(f"Written: {folder}/ ({', '.join(names)})")
 
 
-def show_list(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows under headings; in a pipe, one unwrapped line per row unless the variable COLUMNS sets a width."""
-    from rich.table import Table as RichTable
+def _show_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under headings (none: lines of label and text, for a card).
 
-    table = RichTable(box=None, padding=(0, 2, 0, 0))
-    for number, heading in enumerate(headings):
-        table.add_column(heading, no_wrap=number == 0, overflow="fold")
-    _show(table, rows, None if os.environ.get("COLUMNS") else headings)
-
-
-def show_card(lines: Sequence[tuple[str, str]]) -> None:
-    """Print lines of (label, text); those whose text is empty are left out."""
-    from rich.table import Table as RichTable
-
-    table = RichTable.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    _show(table, [line for line in lines if line[1]], ())
-
-
-def _show(table: RichTable, rows: Sequence[Sequence[str]], aligned_under: Sequence[str] | None) -> None:
-    """Print rows in a table; if the output is not a terminal, as unwrapped lines under the headings `aligned_under`.
-
-    aligned_under: empty for lines without headings; None for a table in this case, too.
+    In a pipe a row is one unwrapped line, unless the variable COLUMNS sets a width for a list.
     """
     from rich.console import Console
+    from rich.table import Table as RichTable
     from rich.text import Text
 
     from metaeval.report.terminal import aligned
 
     console = Console()
-    if not console.is_terminal and aligned_under is not None:
-        for line in aligned([aligned_under, *rows] if aligned_under else rows):
+    if not console.is_terminal and not (headings and os.environ.get("COLUMNS")):
+        for line in aligned([headings, *rows] if headings else rows):
             say(line)
         return
+    padding = (0, 2, 0, 0)
+    table = RichTable(box=None, padding=padding) if headings else RichTable.grid(padding=padding)
+    for number, heading in enumerate(headings or ("", "")):
+        table.add_column(heading, no_wrap=number == 0, overflow="fold")
     for row in rows:
         table.add_row(*(Text(Shown(cell)) for cell in row))
     if console.is_terminal:
