@@ -38,13 +38,13 @@ def _list(options: ResultsListOptions, progress: Progress) -> Done:
         name = job.command.replace(" ", ".")
         takes = registry.find("analysis", name).options.model_fields if name in registry.names("analysis") else {}
         # A job's metrics are its own, or the settings' defaults of a command without metrics.
-        own = tuple(job.metrics) != RunConfig().metrics or not takes or {"metrics", "metric"} & takes.keys()
+        scored = tuple(job.metrics) != RunConfig().metrics or not takes or {"metrics", "metric"} & takes.keys()
         gone = sum(not (job.folder / name).is_file() for name in job.files)
         rows.append(
             {
                 "job": job.name,
                 "command": job.command,
-                "metrics": ", ".join(job.metrics if own else ()),
+                "metrics": ", ".join(job.metrics if scored else ()),
                 "files": f"{len(job.files)}, {gone} gone" if gone else str(len(job.files)),
                 "finished": f"{job.finished[:16]}Z",
             }

@@ -93,9 +93,9 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
             value.of_job(lambda: write_job(analysis, options, replace(done, outputs={})).folder)
         return value
 
-    fields, own = analysis.options.model_fields, own_fields(analysis.options)
-    about = "\n".join(f"{name}: {' '.join((fields[name].description or '').split())}" for name in own)
-    more = "Further keywords are settings of a run: help(metaeval.RunConfig)." if len(own) < len(fields) else ""
+    fields, names = analysis.options.model_fields, own_fields(analysis.options)
+    about = "\n".join(f"{name}: {' '.join((fields[name].description or '').split())}" for name in names)
+    more = "Further keywords are settings of a run: help(metaeval.RunConfig)." if len(names) < len(fields) else ""
     vars(function).update(__signature__=signature)
     function.__name__, function.__qualname__ = name.rpartition(".")[2], name
     function.__doc__ = "\n\n".join(filter(None, [analysis.summary, analysis.about, about, more]))
