@@ -134,7 +134,7 @@ sys.meta_path.insert(0, Missing)
 import metaeval
 from metrics_zoo.support_mini import SupportMini
 
-pairs = [(pair.source, pair.statement) for pair in metaeval.pairs(dataset="mini")][::7]
+pairs = [(pair.source, pair.statement) for pair in metaeval.pairs(dataset="mini")][::29]
 print([answer.score.hex() for answer in SupportMini().score(*zip(*pairs))])
 """
 
