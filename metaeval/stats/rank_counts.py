@@ -138,10 +138,6 @@ class GroupedEntries:
         total = _running(self, level)
         return np.asarray(total[self.first] + total[self.end] - 2 * total[self.opening])
 
-    def run_sizes(self) -> Ints:
-        """Return the number of rows of each run (the rows of one group with one score), (number of runs,)."""
-        return np.asarray(np.diff(np.append(_running(self)[self.runs], self.count.sum())))
-
 
 def entries_by_group(entries: Entries, n_groups: int) -> GroupedEntries:
     """Return the entries sorted by group, then score; groups are coded 0 .. n_groups - 1."""
@@ -251,7 +247,8 @@ def group_totals_of(entries: Entries, n_levels: int, n_groups: int) -> GroupTota
         against[other] = _by_group(count * beaten, group, n_groups)
     # Floats: the cube of two million tied rows is not a 64-bit integer.
     tied = np.bincount(entries.block, weights=count, minlength=entries.n_blocks)
-    alone, run_group = sorted_.run_sizes().astype(np.float64), sorted_.group[sorted_.runs]
+    alone = np.add.reduceat(sorted_.count, sorted_.runs, dtype=np.float64)  # rows of one group with one score
+    run_group = sorted_.group[sorted_.runs]
     shared = tied[sorted_.block[sorted_.runs]]
     rest = shared - alone
     squares = _by_group(shared**2 - rest**2, run_group, n_groups)
