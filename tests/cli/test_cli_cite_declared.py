@@ -199,3 +199,32 @@ def test_a_plan_is_a_text_in_python(answers):
 def test_two_names_of_one_option_are_refused(answers):
     with pytest.raises(metaeval.core.errors.UserError, match="metrics is another name of nli"):
         metaeval.cite.alce("answers.jsonl", nli="overlap", metrics="rouge")
+
+
+REWRITE = "rewrite answers.jsonl --base-url http://127.0.0.1:9/v1 -s chat.retries=0 --nli overlap"
+GENERATE = "generate answers.jsonl -o a.jsonl --model tiny"
+REFUSED = {
+    "scifi answers.jsonl --nli overlap -s tokenzier=x": "Did you mean 'tokenizer'",
+    "scifi answers.jsonl --nli overlap --record x.jsonl": "--record is for chat models, and a parser makes the facts",
+    "scifi answers.jsonl --nli overlap --threshold much": "--threshold is 'much'; allowed: a number, soft",
+    REWRITE: "Cannot reach http://127.0.0.1:9/v1",
+    f"{REWRITE} --budget 1": "both price_in and price_out",
+    f"{REWRITE} -s threshold=soft": "'soft' gives the metric 'overlap' no threshold: give a number",
+    f"{REWRITE},rouge": "One metric judges the claims, and 2 are given",
+    f"{REWRITE} -s profile=own": "Unknown profile 'own'",
+    f"{REWRITE} -s chat.temprature=1": "'temprature'",
+    f"{GENERATE} -s documnets=3": "Did you mean 'documents'",
+    f"{GENERATE} -s documents=0": "documents is 0",
+    f"{GENERATE} -s negatives=-1": "negatives is -1",
+    f"{GENERATE} --strategy sumary": "'summary'",
+    f"{GENERATE} -s document_text=abstract": "document_text is 'abstract'",
+    f"{GENERATE} -s document_text=summary": "No document has the field for document_text=summary",
+    f"{GENERATE} -s documents=9": "documents=9 asks for more documents than there are",
+    f"{GENERATE} -s samples=2": "samples=2 at temperature 0 are the same answer 2 times",
+}
+
+
+@pytest.mark.parametrize("typed", REFUSED)
+def test_what_cannot_be_done_is_one_sentence(refused, answers, typed):
+    assert REFUSED[typed] in refused("cite", *typed.split())
+    assert not Path("results/cite").exists()

@@ -113,24 +113,6 @@ def test_a_model_that_never_keeps_to_the_form_leaves_everything_undefined(asked,
     assert (folder / "per-changed-overlap.jsonl").read_text() == ""
 
 
-GONE = ("--base-url", "http://127.0.0.1:9/v1", "--set", "chat.retries=0")
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (GONE, "Cannot reach http://127.0.0.1:9/v1"),
-        ((*GONE, "--budget", "1"), "both price_in and price_out"),
-        ((*GONE, "-s", "threshold=soft"), "'soft' gives 'overlap' no threshold"),
-        ((*GONE, "--nli", "overlap,rouge"), "One metric judges the claims, and 2 are given"),
-        ((*GONE, "-s", "profile=own"), "Unknown profile 'own'"),
-        ((*GONE, "--set", "chat.temprature=1"), "'temprature'"),
-    ],
-)
-def test_what_cannot_be_done_is_said_in_one_sentence(refused, answers, given, said):
-    assert said in refused("cite", "rewrite", answers, *QUICK, *given)
-
-
 def test_answers_of_which_no_claim_was_cut_are_refused_before_anything_is_asked(refused, tmp_path):
     path = tmp_path / "plain.json"
     path.write_text(json.dumps([{**ITEMS[1], "output": "Cups can be made of glass [1]."}]))

@@ -99,16 +99,3 @@ def test_facts_come_through_faults(asked, contents, fake, write, tmp_path, caplo
         ("Dams store water", "1", "model"),
         ("barges carry wood", "2", "model"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--set", "tokenzier=x"), "Did you mean 'tokenizer'"),
-        (("--record", "x.jsonl"), "--record is for chat models"),
-        (("--threshold", "much"), "--threshold is 'much'; allowed: a number, soft"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(refused, write, tmp_path, options, says):
-    assert says in refused("cite", "scifi", write(), *options)
-    assert not (tmp_path / "results" / "cite").exists()

@@ -183,23 +183,6 @@ def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake
     assert "negatives from other questions: 12" in told.err
 
 
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--model", "tiny", "-s", "documnets=3"), "Did you mean 'documents'"),
-        (("--model", "tiny", "-s", "documents=0"), "documents is 0"),
-        (("--model", "tiny", "-s", "negatives=-1"), "negatives is -1"),
-        (("--model", "tiny", "--strategy", "sumary"), "'summary'"),
-        (("--model", "tiny", "-s", "document_text=abstract"), "document_text is 'abstract'"),
-        (("--model", "tiny", "-s", "document_text=summary"), "No document has a summary"),
-        (("--model", "tiny", "-s", "documents=9"), "documents=9 are more than 6 of 6 questions have"),
-        (("--model", "tiny", "-s", "samples=2"), "samples=2 at temperature 0"),
-    ],
-)
-def test_what_cannot_be_done_is_one_sentence(refused, questions, options, says):
-    assert says in refused("cite", "generate", questions, "-o", "a.jsonl", *options)
-
-
 def test_the_function_gives_the_commands_answers_to_the_next_one(ran, fake, questions, tmp_path):
     with fake.ChatServer(answer=writer) as server:
         ran("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
