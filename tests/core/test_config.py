@@ -7,7 +7,7 @@ import pytest
 
 import metaeval
 from metaeval.core import registry
-from metaeval.core.config import ExecutorConfig, IntervalConfig, RunConfig, load_run
+from metaeval.core.config import IntervalConfig, RunConfig, load_run
 from metaeval.core.config_files import (
     config_file,
     config_folders,
@@ -259,17 +259,9 @@ def test_a_function_names_an_argument_of_another_type(call, argument):
     assert [answer.score for answer in answers] == [1, 0]
 
 
-def test_an_executor_that_is_typed_by_its_name_keeps_the_files_settings_of_that_executor_alone(yaml):
-    path = yaml("executor: {name: ray, address: auto, workers: 2}\n")
-    same = load_run(path, {"executor": "ray"}, ["executor.workers=3"]).executor
-    assert same == ExecutorConfig(name="ray", address="auto", workers=3)
-    assert load_run(path, {"executor": "local"}).executor == ExecutorConfig()
-    assert load_run(yaml("executor: {workers: 2}\n"), {"executor": "local"}).executor.workers == 2
-
-
 def test_an_override_leaves_the_settings_that_it_was_given_as_they_are():
     given = {"interval": {"seed": 1}}
     assert load_run(None, given, ["interval.resamples=7"]).interval == IntervalConfig(seed=1, resamples=7)
     assert given == {"interval": {"seed": 1}}
-    with pytest.raises(UserError, match="--set pool.size: 'pool' is a single value"):
+    with pytest.raises(UserError, match=r"--set pool\.size: 'pool' is a single value"):
         load_run(None, {"pool": "own"}, ["pool.size=1"])
