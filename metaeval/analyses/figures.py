@@ -72,9 +72,7 @@ def _find(results: Path, name: str) -> DoneJob:
         return find_job(results, name)
     except UserError as error:
         if name in variants("experiments") or Path(name).suffix in (".yaml", ".yml"):
-            raise UserError(
-                f"The suite {name} has no job in {results}: type 'metaeval run --suite -c {name}'."
-            ) from error
+            raise UserError(f"{results} has no job of it: type 'metaeval run --suite -c {name}'.") from error
         raise
 
 

@@ -51,10 +51,7 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
         to = "were not written to a folder"
         if written.folder is not None:
             to = f"went to another folder, {written.folder} ('metaeval results show' prints what made each)"
-        raise UserError(
-            f"{job.name} was run again, but its results {to}: the code of a metric, versions of packages or defaults "
-            "have changed since."
-        )
+        raise UserError(f"{job.name} was run again, but its results {to}: code, packages or defaults have changed.")
     after = {name: sha256_file(job.folder / name) for name in before if (job.folder / name).is_file()}
     unlike = sorted(name for name, known in before.items() if after.get(name) != known)
     same = f"{len(before) - len(unlike)} of {len(before)} files are the same bytes"

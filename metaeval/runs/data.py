@@ -75,10 +75,7 @@ class Frame:
 
     def __post_init__(self) -> None:
         if self.crossed and self.system is None:
-            raise UserError(
-                f"interval.cluster=group,system needs to know the system of each row, and {self.name} does not name "
-                "it: leave the setting out (a table of your own: --map system=COLUMN)."
-            )
+            raise UserError("interval.cluster=group,system needs to know the system of each row: --map system=COLUMN.")
 
     def unknown_levels(self) -> str:
         """Return a sentence on chunks without a known level, with another unit to try; "" for other units or none."""

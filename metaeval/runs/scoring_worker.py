@@ -101,10 +101,7 @@ def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
     for name, metric, expected in zip(recipe.names, metrics, recipe.identities, strict=True):
         with plug_in(name):
             if sha256_json(metric.identity()) != expected:
-                raise UserError(
-                    f"A worker process has another version of {name!r} than the main process: its code or files "
-                    "were changed meanwhile. Run the same command again."
-                )
+                raise UserError(f"A worker process has another version of {name!r}: run the same command again.")
     return metrics
 
 

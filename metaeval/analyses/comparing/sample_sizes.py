@@ -152,9 +152,7 @@ def plan_sheet(panel: Panel, protocol_setup: ProtocolSetup, key: str, difference
         try:
             moved = paired(task, *pair, (middle + half, middle - half))
         except ValueError as error:
-            raise UserError(
-                f"A difference of {difference:g} cannot be planned for on {frame.name}: {error}."
-            ) from error
+            raise UserError(f"A difference of {difference:g} cannot be planned for here: {error}.") from error
         effect = difference / (influence.standard_error * math.sqrt(frame.summary.groups))
         return simulated_power(task, moved, alpha, POWERS, SAMPLES, effect)
 
