@@ -97,11 +97,11 @@ def judge_levels(
     stated: the statements of each answer; the result has the same shape. stray: the level of a mark that cites no
     passage. A citation of a passage without text has no level.
     """
-    asked = [
+    paired = [
         [(row, [_pair(answer, row, mark) for mark in row.cited]) for row in of_answer]
         for answer, of_answer in zip(answers, stated, strict=True)
     ]
-    known = verdicts_on([pair for of_answer in asked for _, pairs in of_answer for pair in pairs], entails)
+    known = verdicts_on([pair for of_answer in paired for _, pairs in of_answer for pair in pairs], entails)
 
     def judged(row: SupportStatement, pairs: Sequence[NliPair | None]) -> SupportStatement:
         verdicts = tuple(None if each is None else known[each] for each in pairs)
@@ -111,7 +111,7 @@ def judge_levels(
         )
         return replace(row, levels=replace(row.levels, levels=levels), verdicts=verdicts, missing=NO_TEXT)
 
-    return [[judged(*each) for each in of_answer] for of_answer in asked]
+    return [[judged(*each) for each in of_answer] for of_answer in paired]
 
 
 def _pair(answer: Answer, row: SupportStatement, mark: CitedMark) -> NliPair | None:
