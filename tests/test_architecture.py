@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -177,6 +178,7 @@ def test_code_is_loaded_and_programs_are_started_in_one_place():
 
 
 HEAVY = {"torch", "transformers", "scipy", "pyarrow"}
+TYPED = "from metaeval.cli.app import app; app({}, standalone_mode=False)"
 RUN = "import metaeval; metaeval.run(metrics=['overlap'], interval={'resamples': 5}, results='results')"
 
 
@@ -186,11 +188,20 @@ RUN = "import metaeval; metaeval.run(metrics=['overlap'], interval={'resamples':
         ("import metaeval; dir(metaeval)", {*HEAVY, "numpy", "pydantic", "typer", "rich"}),
         ("import metaeval.cli", {*HEAVY, "numpy"}),
         # Cards of rated data sets import NumPy, which holds their columns.
-        ("from metaeval.cli.app import app; app(['data', 'list'], standalone_mode=False)", HEAVY),
-        (RUN, {"torch", "transformers"}),
+        (TYPED.format(["data", "list"]), HEAVY),
+        (TYPED.format(["--help"]), {*HEAVY, "numpy", "pydantic", "metaeval.core.config"}),
+        (
+            TYPED.format(["cite", "aliice", "answers.jsonl", "-m", "overlap", "-q"]),
+            {"torch", "transformers", "rouge_score"},
+        ),
+        (RUN, {"torch", "transformers", "pyarrow", "spacy", "asyncio"}),
     ],
 )
 def test_what_is_imported_and_typed_loads_nothing_heavy(tmp_path, code, absent):
+    if "aliice" in code:
+        pytest.importorskip("spacy", reason="needs spaCy")
+        answer = {"id": "1", "text": "A firm built it [1].", "passages": [{"id": "1", "text": "A firm built it."}]}
+        (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
     command = [sys.executable, "-c", f"{code}; import sys; print(*sys.modules)"]
     loaded = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
     assert absent.isdisjoint(loaded)

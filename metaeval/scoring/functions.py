@@ -10,7 +10,6 @@ pair. None stands for a missing score. The decorator `metaeval.metric` declares 
 from __future__ import annotations
 
 import ast
-import asyncio
 import inspect
 import logging
 import os
@@ -27,12 +26,15 @@ from pathlib import Path
 from threading import Thread
 from time import monotonic
 from types import FunctionType, SimpleNamespace
-from typing import Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from metaeval.core.errors import UserError, count
 from metaeval.core.files import canonical_json, sha256_file, sha256_json
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, TextPair, check_count, checked_answer
 from metaeval.scoring.executors.contract import BlockTask, Context, ScoredBlock
+
+if TYPE_CHECKING:
+    import asyncio
 
 _log = logging.getLogger("metaeval")
 _CONCURRENCY = 16  # calls of an asynchronous function
@@ -241,6 +243,8 @@ class FunctionMetric(Metric):
                 future.set_result(error)
 
         if self.in_loop:
+            import asyncio  # few functions are asynchronous
+
             return asyncio.run_coroutine_threadsafe(asked(), _event_loop())
         future = Future[Any]()
         thread = Thread(target=call, daemon=True)  # a call that hangs does not keep the process from ending
@@ -283,6 +287,8 @@ def _event_loop() -> asyncio.AbstractEventLoop:
     So it works in a notebook, whose main thread has a loop. It never ends: a client that a module keeps from one run to
     the next is bound to the loop that it was first used in.
     """
+    import asyncio
+
     loop = asyncio.new_event_loop()
     Thread(target=loop.run_forever, daemon=True, name="metaeval-functions").start()
     return loop
