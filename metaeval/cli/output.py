@@ -34,14 +34,14 @@ _EVERY = 10.0  # seconds between plain lines
 
 @dataclass(slots=True)
 class _Wave:
-    """The progress of one call of a metric. before: pairs done before it. start, now, said: times."""
+    """The progress of one call of a metric. before: pairs done before it. start, now, printed: times."""
 
     start: float
     before: int
     done: int
     total: int
     now: float
-    said: float
+    printed: float
 
 
 @contextmanager
@@ -93,12 +93,12 @@ def _bars() -> Iterator[Callable[[str, _Wave, str], None]]:
 
 def _say_wave(metric: str, wave: _Wave, note: str) -> None:
     """Print the progress as a line, at most one in `_EVERY` seconds but for the first and the last."""
-    if wave.done < wave.total and wave.now - wave.said < _EVERY:
+    if wave.done < wave.total and wave.now - wave.printed < _EVERY:
         return
     left = (wave.total - wave.done) * (wave.now - wave.start) / max(wave.done - wave.before, 1)
     soon = f", {left:.0f} s left" if note and wave.done < wave.total else ""
     say(f"{metric}: {wave.done:,} of {wave.total:,} {_unit(metric)}{note}{soon}", err=True)
-    wave.said = wave.now
+    wave.printed = wave.now
 
 
 def _unit(metric: str) -> str:
