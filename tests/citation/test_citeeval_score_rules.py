@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 
 from metaeval.citation.citeeval import citation_edits
-from metaeval.citation.citeeval.citation_edits import (
-    ACTIONS,
-    PUBLISHED,
-    Coefficients,
-    Edit,
-    actions,
-    refit,
-)
+from metaeval.citation.citeeval.citation_edits import ACTIONS, PUBLISHED, Coefficients, Edit, actions, refit
 from metaeval.citation.citeeval.evaluate_responses import Rated, cells, values_of
 from metaeval.citation.citeeval.judge import ResponseJudgement
 from metaeval.citation.citeeval.options_and_values import (

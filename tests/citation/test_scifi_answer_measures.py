@@ -12,13 +12,7 @@ from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.measures import bounds, estimate, group_codes, macro, micro, value_of
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.readers.answer_files import read_answers
-from metaeval.citation.scifi.answer_measures import (
-    counts,
-    coverages,
-    densities,
-    entailments,
-    text_shares,
-)
+from metaeval.citation.scifi.answer_measures import counts, coverages, densities, entailments, text_shares
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 from metaeval.citation.scifi.facts import read_with_parser

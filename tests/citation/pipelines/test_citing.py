@@ -276,12 +276,7 @@ def test_a_table_of_pairs_that_were_read_in_part_has_a_warning(cited, backend, c
 
 RIVER = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
 ROWS = [
-    {
-        "id": "a",
-        "group": "q1",
-        "text": "The Oder is long [1]. Barges carry coal [2] and salt [1].",
-        "passages": RIVER,
-    },
+    {"id": "a", "group": "q1", "text": "The Oder is long [1]. Barges carry coal [2] and salt [1].", "passages": RIVER},
     {"id": "b", "group": "q2", "text": "Barges carry coal [1].", "passages": RIVER},
 ]
 
