@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, find_cued_score, find_json_score
+from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, find_cued_score
 
 STYLES = [
     ("The page gives the year.\n\nPrediction: 2", 2),
@@ -113,12 +113,3 @@ def test_cues_that_disagree_and_other_numbers_are_no_score(text):
 def test_a_share_is_read_on_its_own_scale(text, value):
     found = find_cued_score(text, CONTINUOUS)
     assert (found and found.value) == value
-
-
-def test_json_may_stand_in_a_fence_and_nothing_may_stand_beside_it():
-    judgement = '{"reasoning": "It says \\"score\\": so.", "score": 1}'
-    for text in (judgement, f"```json\n{judgement}\n```", f"```\n{judgement}\n```\n"):
-        found = find_json_score(text, DISCRETE)
-        assert (found.value, text[found.start : found.end]) == (1.0, "1")
-    for text in (f"Here it is: {judgement}", judgement * 2, "```json\n[1]\n```", '{"score": 1}'):
-        assert find_json_score(text, DISCRETE) is None

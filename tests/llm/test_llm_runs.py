@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 from functools import partial
-from zlib import crc32
 
 import pytest
 
@@ -91,22 +90,6 @@ def test_replies_without_a_score_are_counted_and_bound_the_numbers(run, fake, tm
     assert all(value.bounds for value in rows["classification"].values.values())
 
 
-def test_a_failed_pair_is_counted_and_asked_for_by_the_next_run(run, fake, tmp_path):
-    broken = True
-
-    def failing(body):
-        return (500, "broken") if broken and crc32(fake.prompt_of(body).encode()) % 50 == 0 else fake.judge(body)
-
-    with fake.ChatServer(answer=failing) as server:
-        first = run(server.url, tmp_path, retries=1)["correlation"]
-        broken = False
-        attempts = server.attempts.total()
-        second = run(server.url, tmp_path, retries=1)["correlation"]
-        assert first.statuses == {Status.FAILED: first.unscored}
-        assert second.unscored == 0
-        assert server.attempts.total() - attempts == first.unscored > 0
-
-
 def test_a_killed_run_asks_only_for_what_is_missing(start, command, fake, stored, tmp_path):
     replies, killed = tmp_path / "cache" / "replies.sqlite", threading.Event()
     with fake.ChatServer(until=lambda _: server.completed.total() < 150 or killed.is_set()) as server:
@@ -166,17 +149,3 @@ def test_a_key_typed_in_a_wrong_place_is_not_repeated(command, monkeypatch, caps
     assert end.value.code == 2
     assert typed[0].partition("=")[0] in said
     assert "FAKE" not in said
-
-
-def test_a_key_that_is_refused_is_one_sentence_and_code_2(command, fake, monkeypatch, capsys):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
-    with fake.ChatServer(key="sk-good") as server:
-        monkeypatch.setattr(sys, "argv", ["metaeval", *command(server.url)])
-        with pytest.raises(SystemExit) as end:
-            main()
-    ended = capsys.readouterr()
-    (said,) = [line for line in ended.err.splitlines() if not line.startswith("llm-discrete: ")]
-    assert (end.value.code, ended.out) == (2, "")
-    assert said.startswith("metaeval: ")
-    assert "OPENAI_API_KEY (HTTP 401: Incorrect API key provided: ***)" in said
-    assert "sk-wrong" not in ended.err

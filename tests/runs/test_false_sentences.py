@@ -2,7 +2,7 @@
 
 Nine metrics and four controls have scores of one process that knows nothing of the levels; `constant` and `random`
 stand beside them. Whatever a sentence says that one of the metrics can do, or is worse than, is false. A share of n
-samples has a Monte Carlo error of sqrt(.05 * .95 / n) where the true share is 5 %: .7 points with 1,000.
+samples has a Monte Carlo error of sqrt(.05 * .95 / n) where the true share is 5 %.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import re
 from math import sqrt
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from metaeval.report.findings import findings
@@ -31,18 +30,13 @@ DECLARATIONS = declarations_of([classification.PROTOCOL])
 KEYS = ["fs_ns", "fs_ps", "ps_ns", "overall"]
 
 
-def group_sizes(rng: np.random.Generator, groups: int, kind: str) -> Ints:
-    """Rows of each group, (groups,)."""
-    return np.full(groups, 8) if kind == "equal" else 1 + rng.poisson(7, groups)
-
-
-def uninformative(rng: np.random.Generator, groups: int, kind: str) -> tuple[Floats, Ints, Floats]:
+def uninformative(rng: np.random.Generator, groups: int) -> tuple[Floats, Ints, Floats]:
     """Levels (n,), groups (n,) and scores (13, n) that do not depend on the levels, and correlate by .5.
 
     A group has its own shares of the levels. Of the variance of a score its group's shift is .3, and that of its group
     and level .2.
     """
-    group = np.repeat(np.arange(groups), group_sizes(rng, groups, kind))
+    group = np.repeat(np.arange(groups), 1 + rng.poisson(7, groups))
     bounds = rng.dirichlet((3.0, 2.25, 3.0), groups).cumsum(axis=1)[group, :2]
     level = (rng.random(group.size)[:, None] > bounds).sum(axis=1)
 
@@ -98,29 +92,14 @@ def table(level: Floats, group: Ints, scores: Floats) -> Result:
     )
 
 
-def false_claims(samples: int, groups: int, kind: str) -> dict[str, float]:
-    """The share of tables with at least one false claim of a kind."""
+def test_few_tables_of_uninformative_metrics_print_a_claim() -> None:
+    # Intervals unadjusted for nine metrics would print a claim in 29 to 33 of 100 tables.
+    samples, groups = 40, 30
     found = {"can": 0, "worse": 0, "above": 0}
     for seed in range(samples):
-        result = table(*uninformative(np.random.default_rng([groups, seed]), groups, kind))
+        result = table(*uninformative(np.random.default_rng([groups, seed]), groups))
         text = " ".join(findings([result], DECLARATIONS)[1:])
         found["can"] += bool(re.search(r"(?:chance:|;) by [^,;]+, (?!no metric)", text))
         found["worse"] += "significantly worse" in text
         found["above"] += bool(re.search(r"(?<!No metric )(is|are) significantly better than every control", text))
-    return {name: number / samples for name, number in found.items()}
-
-
-def test_few_tables_of_uninformative_metrics_print_a_claim() -> None:
-    # The short form: intervals unadjusted for nine metrics would print a claim in 29 to 33 of 100 tables.
-    samples = 40
-    for share in false_claims(samples, 30, "poisson").values():
-        assert share <= 0.05 + 2 * sqrt(0.05 * 0.95 / samples)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("groups", [30, 60, 100])
-@pytest.mark.parametrize("kind", ["equal", "poisson"])
-def test_at_most_one_table_of_uninformative_metrics_in_twenty_prints_a_claim(groups: int, kind: str) -> None:
-    samples = 1000
-    for share in false_claims(samples, groups, kind).values():
-        assert share <= 0.05 + 2 * sqrt(0.05 * 0.95 / samples)
+    assert max(found.values()) / samples <= 0.05 + 2 * sqrt(0.05 * 0.95 / samples)
