@@ -10,8 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metaeval import __version__, registry
+from metaeval import __version__
 from metaeval.analyses.metrics import card_lines, in_words
+from metaeval.core import registry
 from metaeval.core.declared import option_docs
 
 if TYPE_CHECKING:
