@@ -118,7 +118,9 @@ def test_metrics_that_cannot_run_are_left_out_with_their_reasons(suite_file, tmp
     monkeypatch.syspath_prepend(str(tmp_path))
     Path("failing_here.py").write_text(FAILING, encoding="utf-8")
     able = ["overlap", "ensemble:overlap+rouge"]
-    names = ("llm-discrete", "nobody", "failing_here:Failing", "scores:nowhere.jsonl", "factcc")
+    Path("theirs.jsonl").write_text('{"pair_id": "elsewhere", "score": 1.0}\n')
+    files = ("scores:nowhere.jsonl", "scores:theirs.jsonl")
+    names = ("llm-discrete", "nobody", "failing_here:Failing", *files, "factcc")
     names = (*able, *names, "ensemble:overlap+llm-discrete")  # which goes with its member
     options = {"factcc": {"model": "no/such/folder"}, "overlap": {"content_only": False}}
     config = load_run(None, {"metrics": names, "metric_options": options, "protocols": "correlation"}, QUICK)
@@ -134,16 +136,8 @@ def test_metrics_that_cannot_run_are_left_out_with_their_reasons(suite_file, tmp
     assert "Unknown metric 'nobody'" in reasons["nobody"]
     assert "RuntimeError: out of order" in reasons["failing_here:Failing"]
     assert "nowhere.jsonl" in reasons["scores:nowhere.jsonl"]
+    assert "'elsewhere'" in reasons["scores:theirs.jsonl"]
     assert "no/such/folder" in reasons["factcc"]
-
-
-def test_a_file_of_scores_of_other_pairs_is_left_out_before_anything_is_scored(suite_file, tmp_path):
-    (tmp_path / "theirs.jsonl").write_text('{"pair_id": "elsewhere", "score": 1.0}\n')
-    config = load_run(None, {"metrics": ["overlap", "scores:theirs.jsonl"], "protocols": ["classification"]}, QUICK)
-    done, (left_out,) = run_able(config)
-    assert {row.metric for row in done.results[0].rows if row.kind == "metric"} == {"overlap"}
-    assert left_out.metric == "scores:theirs.jsonl"
-    assert "'elsewhere'" in left_out.reason
 
 
 def test_the_record_says_what_was_run_and_left_out(suite_file, tmp_path, monkeypatch):

@@ -38,58 +38,65 @@ class NoCard(Metric):
     score = SharedWords.score
 
 
-class NoLicence(SharedWords):
-    card = dataclasses.replace(CARD, licence="")
+def carded(**changed):
+    """The metric with another card."""
+    return type("Carded", (SharedWords,), {"card": dataclasses.replace(CARD, **changed)})
 
 
-class Two(SharedWords):
-    def score(self, sources, statements):
-        return super().score(sources, statements)[:2]
+def answering(change, **changed):
+    """The metric whose answers are changed afterwards: change(answer, source, statement), of lists of words."""
+
+    class Answering(carded(**changed)):
+        def one(self, source, statement):
+            return change(super().one(source, statement), source, statement)
+
+    return Answering
 
 
-class Numbers(SharedWords):
-    def score(self, sources, statements):
-        return [0.5 for _ in sources]
+def scoring(change):
+    """The metric whose list of answers is changed afterwards."""
+
+    class Scoring(SharedWords):
+        def score(self, sources, statements):
+            return change(super().score(sources, statements))
+
+    return Scoring
 
 
-class NotFinite(SharedWords):
-    def one(self, source, statement):
-        return super().one(source, statement) if source else PairScore(float("nan"))
+def explaining(span_of):
+    """The metric that explains each score by one span: span_of(source)."""
+
+    class Explaining(SharedWords):
+        def explain(self, source, statement):
+            return [span_of(source)] if source and statement.strip() else []
+
+    return Explaining
 
 
-class Percent(SharedWords):
-    def one(self, source, statement):
-        found = super().one(source, statement)
-        return found if found.score is None else found._replace(score=100 * found.score)
+def _times(answer, factor):
+    return answer if answer.score is None else answer._replace(score=answer.score * factor)
 
 
-class ZeroForEmpty(SharedWords):
-    def one(self, source, statement):
-        return super().one(source, statement) if statement else PairScore(0.0)
-
-
-class Uncounted(SharedWords):
-    card = dataclasses.replace(CARD, input_limit=512, truncation="source")
-
-    def one(self, source, statement):
-        return super().one(source, statement)._replace(tokens=0)
-
-
-class Cumulative(SharedWords):
-    calls = itertools.count()
-
-    def one(self, source, statement):
-        found = super().one(source, statement)
-        return found if found.score is None else found._replace(score=found.score / (1 + next(self.calls)))
-
-
-class Inverted(SharedWords):
-    card = dataclasses.replace(CARD, direction=-1)
-
-
-class Raising(SharedWords):
-    def one(self, source, statement):
-        return {}["lost"]
+CALLS = itertools.count()
+LIMITED = {"input_limit": 512, "truncation": "source"}
+NoLicence = carded(licence="")
+Inverted = carded(direction=-1)
+OpenRange = carded(low=1.0, high=1.0)
+OneLimit = carded(input_limit=512)
+CutUnseen = carded(**LIMITED)
+Two = scoring(lambda answers: answers[:2])
+Numbers = scoring(lambda answers: [0.5 for _ in answers])
+NotFinite = answering(lambda answer, source, statement: answer if source else PairScore(float("nan")))
+Percent = answering(lambda answer, source, statement: _times(answer, 100))
+ZeroForEmpty = answering(lambda answer, source, statement: answer if statement else PairScore(0.0))
+Uncounted = answering(lambda answer, source, statement: answer._replace(tokens=0), **LIMITED)
+Cumulative = answering(lambda answer, source, statement: _times(answer, 1 / (1 + next(CALLS))))
+Raising = answering(lambda answer, source, statement: {}["lost"])
+SameForAll = answering(lambda answer, source, statement: answer._replace(score=0.5 if statement else None))
+Doubtful = answering(lambda answer, source, _: answer._replace(status=Status.EMPTY) if len(source) > 100 else answer)
+CutMore = answering(lambda answer, source, statement: answer._replace(cut=answer.tokens + 1))
+Heavy = explaining(lambda source: Span("source", 0, 1, 1.5))
+Beyond = explaining(lambda source: Span("source", 0, len(source) + 1, 1.0))
 
 
 class Pathed(SharedWords):
@@ -98,45 +105,6 @@ class Pathed(SharedWords):
 
     def identity(self):
         return {**super().identity(), "made": id(self)}
-
-
-class OpenRange(SharedWords):
-    card = dataclasses.replace(CARD, low=1.0, high=1.0)
-
-
-class OneLimit(SharedWords):
-    card = dataclasses.replace(CARD, input_limit=512)
-
-
-class SameForAll(SharedWords):
-    def one(self, source, statement):
-        return super().one(source, statement)._replace(score=0.5 if statement else None)
-
-
-class Doubtful(SharedWords):
-    def one(self, source, statement):
-        answer = super().one(source, statement)
-        return answer._replace(status=Status.EMPTY) if len(source) > 100 else answer
-
-
-class CutMore(SharedWords):
-    def one(self, source, statement):
-        answer = super().one(source, statement)
-        return answer._replace(cut=answer.tokens + 1)
-
-
-class CutUnseen(SharedWords):
-    card = dataclasses.replace(CARD, input_limit=512, truncation="source")
-
-
-class Heavy(SharedWords):
-    def explain(self, source, statement):
-        return [Span("source", 0, 1, 1.5)] if source and statement.strip() else []
-
-
-class Beyond(SharedWords):
-    def explain(self, source, statement):
-        return [Span("source", 0, len(source) + 1, 1.0)] if source and statement.strip() else []
 
 
 def _changed(judgements, resampling, options):
@@ -152,21 +120,14 @@ def _zero(judgements, resampling, options):
     return dataclasses.replace(found, estimates=filled)
 
 
-def _uncounted(judgements, resampling, options):
-    return dataclasses.replace(evaluate(judgements, resampling, options), unscored_rows=())
-
-
 def _unseeded(judgements, resampling, options):
-    level = resampling.level * 0.999 ** next(Cumulative.calls)
+    level = resampling.level * 0.999 ** next(CALLS)
     return evaluate(judgements, dataclasses.replace(resampling, level=level), options)
 
 
 def _unchecked(judgements, resampling, options):
-    return evaluate(
-        dataclasses.replace(judgements, score=np.where(np.isinf(judgements.score), 9.0, judgements.score)),
-        resampling,
-        options,
-    )
+    score = np.where(np.isinf(judgements.score), 9.0, judgements.score)
+    return evaluate(dataclasses.replace(judgements, score=score), resampling, options)
 
 
 def _other(rows, n_groups, draws, options, keys):
@@ -175,7 +136,6 @@ def _other(rows, n_groups, draws, options, keys):
 
 CHANGING = dataclasses.replace(GAP, evaluate=_changed)
 ZERO = dataclasses.replace(GAP, evaluate=_zero)
-UNCOUNTED = dataclasses.replace(GAP, evaluate=_uncounted)
 UNSEEDED = dataclasses.replace(GAP, evaluate=_unseeded)
 UNCHECKED = dataclasses.replace(GAP, evaluate=_unchecked)
 TWO_WAYS = dataclasses.replace(GAP, replicate=_other)
@@ -210,6 +170,7 @@ TURNED = _estimating(low=1.0, high=0.0)
 INFINITE = _estimating(value=np.inf)
 WHOLE_NUMBER = _estimating(value=1)
 SILENT = _estimating(value=None, low=None, high=None, note="")
+UNCOUNTED = _ending(unscored_rows=())
 EMPTY_REASON = _ending(excluded={"no reason": 0})
 MORE_KEYS = _ending(estimates={"gap": Estimate(None, note="none"), "gulf": Estimate(None, note="none")})
 FEWER_KEYS = _ending(estimates={})

@@ -59,16 +59,6 @@ def test_a_budget_takes_the_others_away_before_the_best_is_sought():
     assert [answered(cells, tests, budget)[0] for budget in BUDGETS] == ["fast", "fast", "fast", "judge"]
 
 
-def test_where_none_is_always_among_the_best_the_answer_says_how_often():
-    cells = [
-        cell(name, metric, value)
-        for name, of in (("north", (0.9, 0.6)), ("south", (0.6, 0.9)))
-        for metric, value in zip("ab", of, strict=True)
-    ]
-    tests = [test("north", "a", "b", 0.3, 0.01), test("south", "a", "b", -0.3, 0.01)]
-    assert answered(cells, tests)[1].endswith("no metric is always among the best; a and b most often (50 %).")
-
-
 def test_it_says_what_the_data_cannot_tell():
     fields = {"effective": "12", "above_controls": "no", "commercial": "no", "fitted_on": "north/dev"}
     cells = [cell("north", "a", 0.9, **fields), cell("north", "b", 0.8, **fields)]
@@ -158,13 +148,6 @@ def test_a_question_and_a_budget_are_chosen_and_headings_sort(opened, pages):
     drawn.select_option("#question", "Tell supported from unsupported, in German")
     assert drawn.locator(titles).all_inner_texts() == ["Tell supported from unsupported, in German"]
     assert drawn.locator(names).all_inner_texts() == ["c", "b"]
-
-
-@pytest.mark.slow
-def test_without_its_script_the_page_shows_everything(opened):
-    drawn = opened((KEPT / "index.html").as_uri(), java_script_enabled=False)
-    assert drawn.locator("form").is_hidden()
-    assert drawn.locator("section:visible").count() == drawn.locator("section").count() == 13
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from metaeval.report.result import Column, Data, Interval, Result, Row
+from metaeval.report.result import Column, Data, Row
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table_files import table_text
 from metaeval.report.table_notes import asides
@@ -64,33 +64,14 @@ def test_csv_has_the_raw_numbers(full):
     assert rows[:3] == [("0.8991", "0.5849", "b", "2", "2"), ("0.9617", "", "a", "1", "1"), ("",) * 5]
 
 
-def _rating(levels):
+def test_a_rating_has_no_citations_and_no_pairs(result):
     counts = {"statements": 2246, "documents": 0, "citations": 0, "groups": 1}
+    levels = {"1": 4, "0.5": 3, "0": 2, "10": 1}
     data = Data(name="frank", split="all", fingerprint="0" * 64, levels=levels, **counts)
-    row = Row(
-        metric="m",
-        kind="metric",
-        values={"pearson": Estimate(0.5, worst=0.4, best=0.6)},
-        total=3,
-        scored=2,
-        unscored=1,
-        statuses={"timeout": 1},
-        signature="s",
-    )
-    return Result(
-        protocol="correlation",
-        title="T",
-        unit="rating",
-        settings={},
-        data=data,
-        interval=Interval(resamples=10, seed=0, level=0.95),
-        columns=[PEARSON],
-        rows=[row],
-    )
-
-
-def test_a_rating_has_no_citations_and_no_pairs():
-    grid = lay_out(_rating({"1": 4, "0.5": 3, "0": 2, "10": 1}))
+    lost = {"total": 3, "scored": 2, "unscored": 1, "statuses": {"timeout": 1}}
+    row = _row(Estimate(0.5, worst=0.4, best=0.6)).model_copy(update=lost)
+    rated = {"unit": "rating", "data": data, "columns": [PEARSON], "rows": [row]}
+    grid = lay_out(result.model_copy(update=rated))
     footer = {note.label: note.text for note in grid.footer}
     assert footer["data"] == ("frank, all: 2,246 statements, 1 group; levels 10 1 / 1 4 / 0.5 3 / 0 2")
     assert footer["ratings"] == "2 scored + 1 unscored (timeout) + 0 excluded = 3"

@@ -31,11 +31,17 @@ def metrics(protocol: Protocol, noise: dict[str, float] = NOISE, n: int = 240) -
     return {name: (rows, protocol.evaluate(rows, RESAMPLING, {})) for name, rows in given.items()}
 
 
-def found(
-    permutations: int = 199, alpha: float = 0.05, keys: tuple[str, ...] = ("spearman",), **settings_of_test: Any
+def compared(
+    given: dict[str, tuple[Judgements, Outcome]] | None = None,
+    keys: tuple[str, ...] = ("spearman",),
+    against: Any = None,
+    resampling: Resampling = RESAMPLING,
+    protocol: Protocol = correlation.PROTOCOL,
+    **settings: Any,
 ) -> results.Significance:
-    settings = ComparisonConfig(permutations=permutations, alpha=alpha, **settings_of_test)
-    answer = significance(correlation.PROTOCOL, {}, RESAMPLING, settings, metrics(correlation.PROTOCOL), keys)
+    """The tests of these metrics, or of the usual four."""
+    chosen = ComparisonConfig(**{"permutations": 199, **settings})
+    answer = significance(protocol, {}, resampling, chosen, given or metrics(protocol), keys, against or {})
     assert answer is not None
     return answer
 
@@ -51,18 +57,15 @@ def by_hand_holm(p: list[float]) -> list[float]:
 
 def test_every_pair_once_under_every_measure() -> None:
     keys = ("pearson", "spearman")
-    pairs = [(one.measure, one.one, one.other) for one in found(keys=keys).comparisons]
+    pairs = [(one.measure, one.one, one.other) for one in compared(keys=keys).comparisons]
     names = list(NOISE)
     assert pairs == [(key, a, b) for key in keys for i, a in enumerate(names) for b in names[i + 1 :]]
 
 
 def test_values_are_those_of_the_comparison_of_the_two_alone() -> None:
     given = metrics(correlation.PROTOCOL)
-    for one in found().comparisons:
-        pair = {name: given[name] for name in (one.one, one.other)}
-        answer = significance(correlation.PROTOCOL, {}, RESAMPLING, ComparisonConfig(), pair, ("spearman",))
-        assert answer is not None
-        (alone,) = answer.comparisons
+    for one in compared().comparisons:
+        (alone,) = compared({name: given[name] for name in (one.one, one.other)}).comparisons
         assert (one.difference, one.low, one.high, one.p) == (alone.difference, alone.low, alone.high, alone.p)
         assert one.rows == 240
 
@@ -71,14 +74,10 @@ def test_values_are_those_of_the_comparison_of_the_two_alone() -> None:
 def test_p_is_the_level_at_which_the_interval_ends_at_0(protocol: Protocol) -> None:
     given = metrics(protocol, {"a": 1.0, "b": 1.2})
     keys = ("fs_ns", "overall") if protocol is classification.PROTOCOL else ("pearson", "spearman", "kendall")
-    answer = significance(protocol, {}, RESAMPLING, ComparisonConfig(), given, keys)
-    assert answer is not None
-    for pair in answer.comparisons:
+    for pair in compared(given, keys, protocol=protocol).comparisons:
         assert pair.p is not None
         level = replace(RESAMPLING, level=1 - pair.p)
-        ends = significance(protocol, {}, level, ComparisonConfig(), given, (pair.measure,))
-        assert ends is not None
-        (at_p,) = ends.comparisons
+        (at_p,) = compared(given, (pair.measure,), resampling=level, protocol=protocol).comparisons
         nearest = at_p.low if (pair.difference or 0) > 0 else at_p.high
         assert nearest == pytest.approx(0, abs=1e-9)
 
@@ -93,8 +92,6 @@ def test_groups_of_one_row_have_the_standard_error_of_delong() -> None:
     given = {
         name: (row, classification.PROTOCOL.evaluate(row, RESAMPLING, {})) for name, row in zip("ab", rows, strict=True)
     }
-    answer = significance(classification.PROTOCOL, {}, RESAMPLING, ComparisonConfig(), given, ("fs_ns",))
-    assert answer is not None
     # DeLong, DeLong and Clarke-Pearson (1988): each positive's share of negatives below it, and the converse.
     beats = np.array([score[gold == 2][:, None] > score[gold == 0] for score in scores], dtype=float)
     by_positive, by_negative = (beats[0] - beats[1]).mean(axis=1), (beats[0] - beats[1]).mean(axis=0)
@@ -103,13 +100,14 @@ def test_groups_of_one_row_have_the_standard_error_of_delong() -> None:
     unit = np.sqrt(variance) / (2 * at * (1 - at))
     influence = given["a"][1].influence["fs_ns"] - given["b"][1].influence["fs_ns"]
     p = 2 * scipy_stats.t.sf(abs(np.log(at / (1 - at))) / unit, influence.effective_groups - 1)
-    assert answer.comparisons[0].p == pytest.approx(p, abs=1e-12)
+    (found,) = compared(given, ("fs_ns",), protocol=classification.PROTOCOL).comparisons
+    assert found.p == pytest.approx(p, abs=1e-12)
 
 
 @pytest.mark.parametrize(("permutations", "alpha"), [(1, 0.05), (19, 0.01), (5000, 0.05)])
 def test_enough_permutations_for_holm_to_reach_alpha(permutations: int, alpha: float) -> None:
     # Six pairs: the least p, 1 / (1 + B), times six must lie below alpha; twice as many are made.
-    answer = found(permutations, alpha)
+    answer = compared(permutations=permutations, alpha=alpha)
     assert answer.permutations == max(permutations, ceil(2 * 6 / alpha))
     assert 6 / (1 + answer.permutations) < alpha
     assert min(one.holm for one in answer.comparisons if one.holm is not None) <= alpha
@@ -121,23 +119,18 @@ def test_an_undefined_pair_is_not_counted_among_those_adjusted_for() -> None:
     rows = given["best"][0]
     flat = rows.with_score(np.full(rows.gold.size, 0.3))
     given["flat"] = flat, correlation.PROTOCOL.evaluate(flat, RESAMPLING, {})
-    settings = ComparisonConfig(permutations=239)
-    answer = significance(correlation.PROTOCOL, {}, RESAMPLING, settings, given, ("spearman",))
-    assert answer is not None
-    undefined = [one for one in answer.comparisons if "flat" in (one.one, one.other)]
+    pairs = compared(given, permutations=239).comparisons
+    undefined = [one for one in pairs if "flat" in (one.one, one.other)]
     assert [(one.p, one.holm, one.difference) for one in undefined] == [(None, None, None)] * 3
-    defined = [one for one in answer.comparisons if "flat" not in (one.one, one.other)]
+    defined = [one for one in pairs if "flat" not in (one.one, one.other)]
     assert [one.holm for one in defined] == pytest.approx(by_hand_holm([one.p for one in defined]), abs=1e-15)
 
 
 def test_controls_do_not_change_the_pairs_of_metrics() -> None:
-    settings, given = ComparisonConfig(permutations=199), metrics(correlation.PROTOCOL)
-    rows = given["bad"]
-    call = correlation.PROTOCOL, {}, RESAMPLING, settings, given, ("spearman", "kendall")
-    alone = significance(*call)
-    beside = significance(*call, {name: {"random": None, "control": rows} for name in ("best", "good", "as good")})
-    assert alone is not None
-    assert beside is not None
+    keys, rows = ("spearman", "kendall"), metrics(correlation.PROTOCOL)["bad"]
+    alone = compared(keys=keys)
+    against = {name: {"random": None, "control": rows} for name in ("best", "good", "as good")}
+    beside = compared(keys=keys, against=against)
     assert (beside.comparisons, beside.permutations, beside.tests) == (alone.comparisons, alone.permutations, 6)
     assert len(beside.controls or []) == 2 * 3 * 2
 
@@ -151,17 +144,14 @@ def test_nothing_to_test() -> None:
 
 
 def test_letters_separate_what_the_test_separates() -> None:
-    given, answer = metrics(correlation.PROTOCOL), found()
-    values = {
-        name: {"spearman": Estimate(value=outcome.estimates["spearman"].value)} for name, (_, outcome) in given.items()
-    }
+    given, answer = metrics(correlation.PROTOCOL), compared()
     differ = {(one.one, one.other): one.holm is not None and one.holm <= 0.05 for one in answer.comparisons}
     assert differ == {
         **dict.fromkeys([("best", "good"), ("best", "as good"), ("best", "bad"), ("good", "bad")], True),
         ("good", "as good"): False,
         ("as good", "bad"): True,
     }
-    rows = marked([row(name, of["spearman"].value) for name, of in values.items()], answer)
+    rows = marked([row(name, outcome.estimates["spearman"].value) for name, (_, outcome) in given.items()], answer)
     assert [own.metric for own in rows] == ["best", "good", "as good", "bad"]
     assert [own.letters["spearman"] for own in rows] == ["a", "b", "b", "c"]
     assert [own.ranks["spearman"] for own in rows] == [(1, 1), (2, 3), (2, 3), (4, 4)]
@@ -201,9 +191,7 @@ def test_a_pair_with_a_control_has_one_p(settings: dict[str, Any]) -> None:
         name: {"random": None, **{other: given[other] for other in ("good", "as good") if other != name}}
         for name in given
     }
-    call = correlation.PROTOCOL, {}, RESAMPLING, ComparisonConfig(permutations=199, **settings), given, ("spearman",)
-    answer = significance(*call, against)
-    assert answer is not None
+    answer = compared(given, against=against, **settings)
     seen: dict[frozenset[str], set[tuple[float | None, ...]]] = {}
     for test in [*answer.comparisons, *(answer.controls or [])]:
         seen.setdefault(frozenset((test.one, test.other)), set()).add((test.p, test.holm))
