@@ -99,13 +99,6 @@ def test_the_version_stands_in_one_place_and_the_changelog_has_it():
     assert f"\n## {metaeval.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
-def test_the_address_of_the_repository_stands_in_pyproject_alone():
-    address = re.compile(r"https?://(?!HOST)[^\s)>'\"]+/metaeval\b")
-    texts = [ROOT / name for name in ("README.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
-    for path in [*texts, *(ROOT / "docs").glob("**/*.md")]:
-        assert not address.findall(path.read_text(encoding="utf-8")), path
-
-
 def test_the_versions_of_python_are_those_that_are_tested():
     declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")

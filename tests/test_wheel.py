@@ -73,13 +73,6 @@ def test_it_runs_the_main_job_on_the_shipped_corpus(installed):
     assert tables >= {"classification", "correlation", "retrieval"}
 
 
-def test_it_holds_the_parameters_of_support_mini(installed):
-    command, folder = installed
-    code, out, errors = call(command, "metrics", "verify", "support-mini", cwd=folder)
-    assert code == 0, errors
-    assert "As it should be." in out
-
-
 def test_variants_and_suites_of_the_wheel_run(installed):
     command, folder = installed
     settings = ("-m", "rouge-1,minilm-cosine", "-p", "classification", *QUICK)

@@ -69,7 +69,8 @@ def test_what_is_wrong_with_a_batch_is_counted_and_what_has_no_reply_has_failed(
     pairs("score", "--requests", "ask.jsonl")
     requests = lines_of(tmp_path / "ask.jsonl")
     refused = {"error": {"message": "This model's maximum context length is 8", "code": "context_length_exceeded"}}
-    rows = [answered(one, fake.completion("Prediction: 2")) for one in requests]
+    lacking = {"service_tier": None, "prompt_logprobs": None}  # what a reply lacks stands in vLLM's as null
+    rows = [answered(one, fake.completion("Prediction: 2") | lacking) for one in requests]
     rows[0] = answered(requests[0], refused, 400)
     # As vLLM writes an error: beside the response. As a batch API writes a request that its time ended.
     rows[1] = {**answered(requests[1], None, 500), "error": {"error": {"message": "boom", "code": 500}}}
@@ -77,6 +78,7 @@ def test_what_is_wrong_with_a_batch_is_counted_and_what_has_no_reply_has_failed(
     rows[3] = answered(requests[3], {"status": "ok"})
     rows[4] = answered(requests[4], fake.completion("I cannot tell."))
     rows[5] = {"custom_id": requests[5]["custom_id"]}
+    rows[9] = {**answered(requests[9], None, 400), "error": "list index out of range"}
     wrong = ["{", "7", {"custom_id": 3, "response": {}}, json.dumps(rows[6])[:-9]]
     foreign = {**rows[7], "custom_id": "another run's"}
     # A reply counts, whatever was written about the same request before or after it.
@@ -84,14 +86,14 @@ def test_what_is_wrong_with_a_batch_is_counted_and_what_has_no_reply_has_failed(
     write(tmp_path / "got.jsonl", [*rows[:6], *wrong, foreign, *rows[8:], *twice])
     assert pairs("score", "--replies", "got.jsonl", "-o", "out").code == 0
     assert "got.jsonl: 5 lines are not of a batch's output, the first is line 6; they are left out." in caplog.text
-    assert "20 replies taken from got.jsonl, 0 from the reply store; 7 requests without one" in caplog.text
-    assert "(no reply in the batch 4, HTTP 5xx 1, too long 1, no chat completion 1)" in caplog.text
+    assert "19 replies taken from got.jsonl, 0 from the reply store; 8 requests without one" in caplog.text
+    assert "(no reply in the batch 4, refused 1, HTTP 5xx 1, too long 1, no chat completion 1)" in caplog.text
     assert "; 1 line of the file about no request of this run; 1 reply without a score" in caplog.text
     scores = lines_of(tmp_path / "out" / "llm-discrete.jsonl")
     states = [row["status"] for row in scores]
-    assert {state: states.count(state) for state in states} == {"ok": 19, "unparsed": 1, "too long": 1, "failed": 6}
+    assert {state: states.count(state) for state in states} == {"ok": 18, "unparsed": 1, "too long": 1, "failed": 7}
     # The next batch holds what still has no score.
-    assert pairs("score", "--requests", "left.jsonl").out.startswith("6 requests written to left.jsonl")
+    assert pairs("score", "--requests", "left.jsonl").out.startswith("7 requests written to left.jsonl")
     assert {one["custom_id"] for one in lines_of(tmp_path / "left.jsonl")} < {one["custom_id"] for one in requests}
 
 
@@ -191,62 +193,6 @@ def test_requests_are_what_openais_types_allow(cli, pairs, tmp_path):
             read = body.validate_python(one["body"])
             assert [dict(message) for message in read["messages"]] == one["body"]["messages"]  # read one by one
     assert {"logprobs", "top_logprobs", "response_format", "seed", "temperature", "max_tokens"} <= kinds
-
-
-def of_vllm(request, body=None, status=200, error=None):
-    """A line as `vllm run-batch` writes it: what a reply lacks stands there as null, an error beside the response."""
-    response = {"status_code": status, "request_id": "vllm-batch-1", "body": body}
-    return {"id": "vllm-1", "custom_id": request["custom_id"], "response": response, "error": error}
-
-
-def test_replies_of_openai_and_of_vllm_are_read_alike(pairs, fake, tmp_path, caplog):
-    """OpenAI: API reference, "The request output object"; vLLM: entrypoints/openai/run_batch.py, BatchRequestOutput."""
-    pytest.importorskip("openai", reason="needs the extra 'llm'")
-    from openai.types import BatchError
-    from openai.types.chat import ChatCompletion
-
-    pairs("score", "--requests", "ask.jsonl")
-    requests = lines_of(tmp_path / "ask.jsonl")
-    said = [fake.completion(fake.judge(one["body"])) for one in requests]
-    for body in said:
-        ChatCompletion.model_validate(body)
-    lacks = dict.fromkeys(("refusal", "reasoning", "annotations", "audio", "function_call")) | {"tool_calls": []}
-    nulls = dict.fromkeys(("service_tier", "prompt_logprobs", "prompt_token_ids", "kv_transfer_params"))
-
-    def whole(body):
-        ends = {"logprobs": None, "stop_reason": None}
-        choices = [one | ends | {"message": one["message"] | lacks} for one in body["choices"]]
-        return body | nulls | {"choices": choices}
-
-    ended = {"code": "batch_expired", "message": "This request could not be executed before the window expired."}
-    BatchError.model_validate(ended)
-    hold = {"message": "Rate limit reached", "type": "requests", "param": None, "code": "rate_limit_exceeded"}
-    long = "This model's maximum context length is 8 tokens. However, you requested 9 tokens."
-    inner = {"message": long, "type": "BadRequestError", "param": None, "code": 400}
-    files = {
-        "openai": [
-            answered(requests[0], {"error": hold}, 429),
-            answered(requests[1], None) | {"response": None, "error": ended},
-            *map(answered, requests[2:], said[2:]),
-        ],
-        "vllm": [  # an error that the server told; and one that it fell into, as a text
-            of_vllm(requests[0], status=400, error={"error": inner}),
-            of_vllm(requests[1], status=400, error="list index out of range"),
-            *map(of_vllm, requests[2:], map(whole, said[2:])),
-        ],
-    }
-    scores = {}
-    for name, rows in files.items():
-        write(tmp_path / f"{name}.jsonl", rows)
-        own = ("-s", f"{OPTION}.replies={name}.sqlite", "--store", f"{name}.scores", "-o", name)
-        told = pairs("score", *own, "--replies", f"{name}.jsonl")
-        assert (told.code, "lines are not" in caplog.text) == (0, False)
-        found = lines_of(tmp_path / name / "llm-discrete.jsonl")
-        scores[name] = {row["pair_id"]: row["score"] for row in found if row["status"] == "ok"}
-    for causes in ("(no reply in the batch 1, HTTP 429 1)", "(refused 1, too long 1)"):
-        assert f"2 requests without one {causes}" in caplog.text
-    assert len(scores["openai"]) == len(requests) - 2
-    assert scores["openai"] == scores["vllm"]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ ITEMS = [
         "qa_pairs": [{"question": "Where?", "short_answers": ["in jail"]}],
     },
 ]
-WORSE = [{**item, "output": "Elephants ate the harbour [2]. A storm came [7]."} for item in ITEMS]
 QUICK = ("--set", "interval.resamples=30")
 
 
@@ -65,23 +64,6 @@ def test_alce_from_file_to_tables(ran, write, tmp_path, profile):
     assert [row["claims_supported"] for row in csv_rows(folder / "per-sentences-overlap.csv")] == ["1", "1", "0", "0"]
     for suffix in ("json", "txt", "md", "tex", "csv"):
         assert (folder / f"citation-scores.{suffix}").stat().st_size > 0
-
-
-def test_aliice_from_file_to_tables(ran, write, tmp_path):
-    docs = [
-        {"title": "Glass", "text": "Cups can be made of glass."},
-        {"title": "Plastic", "text": "Plastic cups are made."},
-    ]
-    item = {"question": "What of?", "output": "Cups can be made of glass [1] or plastic [2].", "docs": docs}
-    ran("cite", "aliice", write([item]), "--nli", "overlap", *QUICK)
-    folder = tmp_path / "results" / "latest"
-    # Two claims, each held by the passage that it cites.
-    assert [scores(folder)["answers", "overlap", measure] for measure in ("recall", "precision", "f1")] == [1, 1, 1]
-    texts = scores(folder, "answers")
-    assert texts["answers", "", "claims_per_sentence"] == 2
-    # Units: six words, a group (7), two words, a group (10): mean 8.5, deviation 1.5.
-    assert texts["answers", "", "cvcp"] == pytest.approx(1.5 / 8.5)
-    assert texts["answers", "", "fallbacks"] == 0
 
 
 def test_a_calibration_is_used_and_named(cli, ran, write, small, tmp_path):
@@ -191,24 +173,6 @@ LABELLED = """id,system,question,u1,u2,u3,aliice
 3,b,q1,4,4,4,1
 4,b,q2,2,3,2,0
 """
-
-
-def agreed(folder):
-    records = json.loads((folder / "results" / "latest" / "agreement.json").read_text())["records"]
-    return {record["readers"]: record for record in records}
-
-
-def test_columns_of_labels_are_compared(ran, write, tmp_path):
-    ran("cite", "agreement", write(LABELLED, "labels.csv"), "--labels", "utility=u1,u2,u3", *QUICK)
-    # Equal in 3, 3 and 2 of 4 units.
-    assert {name: record["equal"] for name, record in agreed(tmp_path).items()} == {
-        "u1 and u2": 0.75,
-        "u1 and u3": 0.75,
-        "u2 and u3": 0.5,
-        "all": pytest.approx(2 / 3),
-    }
-    # u1 and u2 give 5, 1, 4, 2 and 5, 1, 4, 3: by chance 3 / 16.
-    assert agreed(tmp_path)["u1 and u2"]["kappa"] == pytest.approx((3 / 4 - 3 / 16) / (13 / 16))
 
 
 @pytest.mark.parametrize(

@@ -70,18 +70,6 @@ def test_a_job_of_a_chat_model_runs_again_from_its_kept_replies(ran, fake, answe
     again(record="--replay")
 
 
-@pytest.mark.parametrize("kept", ["replay", "store"])
-def test_replayed_and_stored_replies_run_again_too(ran, fake, answers, contents, kept):
-    words = ("cite", "citeeval", "answers.jsonl", *QUICK)
-    with fake.ChatServer(answer=reply) as server:
-        ran(*words, "--model", "tiny", "--base-url", server.url, *(("--record", "k.jsonl") if kept == "replay" else ()))
-    if kept == "replay":
-        ran(*words, "--replay", "k.jsonl")
-    before, recipe = contents(Path("results")), manifest()["recipe"]
-    ran("results", "rerun", "latest", *(["--set", "trust_config=true"] if kept == "store" else []))
-    assert (contents(Path("results")), manifest()["recipe"]) == (before, recipe)
-
-
 # What is typed, what the plan begins with, the requests of the first step, the most tokens that these bring, and more.
 # Both systems say the same: six answers are three texts with two requests of 4,096 tokens; LQAC has 15 of 1,024.
 RECORDED = Path(__file__).parents[1] / "sound" / "recording.jsonl"
@@ -160,12 +148,6 @@ def test_a_file_that_was_read_is_held_by_its_hash(refused, ran, asked, answers, 
     Path(path).write_text("other")
     assert f"{path} is missing or has changed." in ran("results", "show").out
     assert f"cannot be run again: {path} is missing or has changed" in refused("results", "rerun")
-
-
-def test_files_of_tables_are_in_the_recipe(ran, answers):
-    ran("cite", "tables", "A=answers.jsonl", "--nli", "overlap", *QUICK)
-
-    assert list(manifest()["recipe"]["files"]) == ["answers.jsonl"]
 
 
 @pytest.mark.parametrize("words", [["answers.jsonl", "--nli", "overlap"], ["--nli", "overlap", "answers.jsonl"]])

@@ -159,9 +159,3 @@ def test_all_of_expertqa(ran, tmp_path):
     assert found["data"]["statements"] == 1688
     assert found["data"]["levels"] == {"1": 1209, "0.5": 114, "0": 365}
     assert {row["scored"] for row in found["rows"]} == {1688}
-
-
-def test_rated_answers_go_to_the_other_commands_as_they_are(ran, rated, tmp_path):
-    ran("cite", "alce", rated, "--nli", "overlap", "--threshold", "0.9", "-s", "splitter=rules", *QUICK[:2])
-    (path,) = (tmp_path / "results" / "cite" / "alce").rglob("per-sentence*.jsonl")
-    assert len(path.read_text().splitlines()) == 2 * len(items())

@@ -1,15 +1,11 @@
 """Every command as it is meant to be used."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
-from metaeval import __version__
 from tests.cli.samples import every_command
 
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 COMMANDS = ["", "data", "metrics", "cite", *every_command()]
 
 
@@ -25,10 +21,6 @@ def test_help_fits_and_shows_an_example(cli, monkeypatch, columns):
         if command not in ("", "data", "metrics", "cite"):
             assert f"  metaeval {command}" in examples[0]
         assert len(ended.out.splitlines()) <= 52, command
-
-
-def test_version(cli):
-    assert cli("--version").out == f"metaeval {__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -60,16 +52,6 @@ def test_verify_counts_what_is_missing_and_says_how_to_get_it(cli, tmp_path):
     assert "metaeval data fetch wice" in ended.err
 
 
-def test_a_converted_corpus_gives_the_results_of_its_origin(ran, tmp_path):
-    quick = ("-m", "overlap", "-p", "correlation", "-q", "--set", "interval.resamples=50", "--set", "controls=false")
-    ran("data", "convert", "mini", "copy.jsonl")
-    for number, source in enumerate([(), ("-d", "jsonl", "--data", "copy.jsonl")]):
-        ran("run", *quick, *source, "--results", number)
-
-    one, other = ((tmp_path / f"{n}/latest/correlation.json").read_bytes() for n in (0, 1))
-    assert one == other
-
-
 @pytest.mark.parametrize("suffix", ["txt", "md", "tex", "csv"])
 def test_table_prints_what_export_writes(ran, small, tmp_path, suffix):
     form = {"txt": "terminal", "md": "markdown", "tex": "latex", "csv": "csv"}[suffix]
@@ -98,26 +80,3 @@ def test_a_quiet_run_prints_where_the_results_are_and_nothing_else(cli, small):
         ended.out,
     )
     assert len(ended.out.splitlines()) == 1
-
-
-def test_the_pairs_of_a_job_hold_its_scores(ran, small, tmp_path):
-    ran("run", "-m", "overlap,rouge", *small, "-q", "--set", "controls=false")
-    ran("score", "-m", "overlap,rouge", *small, "-o", "scores", "--format", "jsonl")
-
-    head, *rows = (json.loads(line) for line in (tmp_path / "results/latest/pairs.jsonl").read_text().splitlines())
-    assert head["schema"] == "metaeval-pairs/1"
-    for number, name in enumerate(head["columns"]):
-        lines = (json.loads(line) for line in (tmp_path / f"scores/{name}.jsonl").read_text().splitlines())
-        scored = {line["pair_id"]: line["score"] for line in lines}
-        assert {row["id"]: row["scores"][number] for row in rows} == scored
-    assert {row["level"] for row in rows} >= {0, 2}
-
-
-def test_responses_without_page_text_have_nothing_to_judge(refused):
-    if not (SHARED / "gensearch").is_dir():
-        pytest.skip("no local copy of gensearch beside the repository")
-
-    said = refused("run", "-m", "overlap", "-d", "gensearch-strict", "--split", "intrinsic_halls", "--data", SHARED)
-
-    assert "citations have no document text" in said
-    assert "metaeval data list" in said

@@ -52,12 +52,3 @@ def test_bash_completes(tmp_path):
         lines.append('echo "${COMPREPLY[*]}"')
     printed = run(["bash", "-c", "\n".join(lines)]).splitlines()
     assert dict(zip(IN_BASH, map(str.split, printed), strict=True)) == {one: sorted(WORDS[one]) for one in IN_BASH}
-
-
-@installed
-@pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_what_other_shells_ask_is_answered(shell):
-    typed = {"_TYPER_COMPLETE_ARGS": "metaeval run -d wi", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
-    answered = run([COMMAND], _METAEVAL_COMPLETE=f"complete_{shell}", **typed)
-    assert "wice-dev" in answered
-    assert "expertqa" not in answered

@@ -117,29 +117,6 @@ def test_no_answer_at_all_writes_nothing(asked, fake, questions, tmp_path):
     assert not (tmp_path / "a.jsonl").exists()
 
 
-def test_answers_are_written_by_sentences_and_keep_their_choices(asked, ran, questions, tmp_path):
-    ended, server = asked(by_sentences, "cite", "generate", questions, "-o", "one.jsonl", "--strategy", "two-stage")
-    # Summaries: "Barges ..." serves all six rivers, 1 + 2 * 6; choices 6 * 3; sentences 6 * 2.
-    assert server.completed.total() == 13 + 18 + 12
-    written = lines_of(tmp_path / "one.jsonl")
-    assert (written[1]["text"], written[1]["generation"]) == (
-        "River 2 is 200 kilometres long [1]. Barges carry coal on it [2].",
-        {
-            "summaries": {
-                "1": "River 2 is 200 kilometres long",
-                "2": "Barges carry coal on it.",
-                "3": "Nobody knows number 2.",
-            },
-            "steps": [
-                {"documents": [1], "sentence": "River 2 is 200 kilometres long [1]."},
-                {"documents": [2], "sentence": "Barges carry coal on it [2]."},
-            ],
-        },
-    )
-    assert "two-stage" in ended.out
-    ran("cite", "alce", "one.jsonl", "--nli", "overlap", "--threshold", "0.9", "-s", "interval.resamples=20")
-
-
 def test_a_killed_run_goes_on_where_it_stopped_and_pays_nothing_twice(killed, questions, tmp_path):
     sampled = ("--strategy", "two-stage", "-s", "samples=2", "-s", "chat.temperature=0.5")
     server = killed(by_sentences, 20, "cite", "generate", questions, *sampled)  # amid the second round

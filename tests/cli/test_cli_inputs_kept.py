@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import metaeval
 from metaeval.cli.app import app
-from metaeval.core.errors import UserError
-from metaeval.corpus.corpus_file import write_corpus
 from tests.cli.samples import every_command, write_lines
 
 # Nothing listens there: whoever asks before refusing fails in another way.
@@ -154,37 +151,3 @@ def test_a_store_that_was_used_is_not_written_over(cli, ran, files, there):
     assert ended.code == 2
     assert "s.json is read as input and would be overwritten" in ended.err
     ran(*shlex.split(line.format("other.json")))  # the store is a store yet
-
-
-@pytest.mark.parametrize("store", ["corpus.jsonl", "answers.jsonl"])
-def test_no_file_of_another_kind_becomes_a_store(refused, files, store):
-    before = bytes_of(files)
-
-    refused(
-        "label", "answers.jsonl", "--design", "stratified", "-n", "10", "-o", "to_label.csv", "-s", f"store={store}"
-    )
-
-    assert bytes_of(files) == before
-
-
-def test_a_call_from_python_does_not_write_over_what_it_reads(files):
-    before = bytes_of(files)
-
-    with pytest.raises(UserError, match=r"corpus\.jsonl is read as input"):
-        metaeval.data.convert("jsonl", "corpus.jsonl", data="corpus.jsonl")
-
-    assert bytes_of(files) == before
-
-
-def test_a_later_call_from_python_may_write_there(files):
-    corpus = metaeval.load_corpus("jsonl", data="corpus.jsonl")
-    Path("corpus.jsonl").write_text("changed")
-
-    write_corpus(corpus, Path("corpus.jsonl"))
-
-    assert metaeval.load_corpus("jsonl", data="corpus.jsonl") == corpus
-
-
-def test_the_same_command_writes_its_own_files_again(ran, files):
-    for line in ("run -m overlap -p classification -s controls=false -s interval.resamples=20 -q", "view", "view"):
-        ran(*shlex.split(line))

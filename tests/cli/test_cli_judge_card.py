@@ -117,15 +117,6 @@ def test_rows_without_a_label_count_in_the_rates(carded, caplog):
     assert list(found) == ["judge"]
 
 
-def test_scores_of_a_file_count_on_rows_without_a_label(carded, cli, tmp_path):
-    label = np.where(PEOPLE, "pass", "fail").astype(object)
-    label[150:] = ""
-    lines = [["id", "score"], *zip(range(N), JUDGE.astype(int), strict=True)]
-    (tmp_path / "apart.csv").write_text(csv_text(lines))
-    _, found = carded({"label": label, "judge": np.where(OTHER, 1, 0)}, "apart.csv")
-    assert found["apart"]["says"].value == pytest.approx(JUDGE.mean(), abs=1e-12)
-
-
 def test_the_gold_of_annotators_is_their_majority(carded, tmp_path):
     votes = np.where(RNG.random((N, 3)) < 0.8, PEOPLE[:, None], ~PEOPLE[:, None])
     columns = {f"annotator {place}": np.where(votes[:, place], "pass", "fail") for place in range(3)}

@@ -12,7 +12,6 @@ from metaeval.core.files import csv_text
 from metaeval.core.tables import read_table
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.gate_check import check, read_gate
-from metaeval.decisions.gate_model import write_gate
 from metaeval.decisions.item_labels import labels_of
 from metaeval.report.table_files import load_table
 
@@ -73,18 +72,6 @@ def test_wrong_input_of_estimate_and_label_ends_in_one_sentence(refused, answers
     assert not Path("results/estimate").exists()
 
 
-def test_two_files_are_compared(ran, answers):
-    lines = [json.loads(line) for line in Path("answers.jsonl").read_text().splitlines()]
-    Path("other.jsonl").write_text("".join(json.dumps({**one, "id": f"b{one['id']}"}) + "\n" for one in lines))
-    rows = [line.split(",") for line in Path("labels.csv").read_text().split()]
-    Path("both.csv").write_text(csv_text([*rows, *([f"b{item}", level] for item, level in rows[1:])]))
-    ran("estimate", "answers.jsonl", "other.jsonl", "-l", "both.csv", "-q")
-    sheet = load_table(Path("results/latest/estimate.json"))
-    (full,) = [one for one in sheet.records if one["measure"] == "full" and "less" in one["system"]]
-    assert full["value"] == pytest.approx(0)
-    assert full["low"] < 0 < full["high"]
-
-
 def fill(path, truth):
     """Judge a sheet as a person would: the level beside each id."""
     table = read_table(Path(path))
@@ -117,21 +104,6 @@ def test_drawn_items_come_back_as_labels(ran, answers, design, ending, unit):
     assert found["none"]["low"] - 0.05 < truth < found["none"]["high"] + 0.05
 
 
-def test_what_is_said_to_type_next_works_with_columns_of_any_name(ran):
-    rows = [(f"n{number}", f"Town {number} has a mill.", f"A mill, {number % 7}.") for number in range(60)]
-    Path("mine.csv").write_text(csv_text([("Row #", "Claim made", "Web"), *rows]))
-    ended = ran("label", "mine.csv", "-n", "20", "-o", "sheet.csv", *COLUMNS)
-    fill("sheet.csv", {name: "full" if number % 3 else "none" for number, (name, _, _) in enumerate(rows)})
-    Path("filled.csv").rename("sheet.csv")
-    typed = shlex.split(ended.out.partition("then metaeval ")[2])
-    assert typed[-6:] == list(COLUMNS)
-    again = ran(*typed)
-    assert "20 items drawn" in " ".join(again.out.split())
-
-
-COLUMNS = ("--map", "statement=Claim made", "--map", "source=Web", "--map", "id=Row #")
-
-
 def test_labels_that_there_are_go_into_the_next_sheet(ran, answers):
     ran(*"label answers.jsonl -n 20 --existing-labels labels.csv --design uncertain -o more.csv".split())
     rows = read_table(Path("more.csv")).rows
@@ -139,16 +111,6 @@ def test_labels_that_there_are_go_into_the_next_sheet(ran, answers):
     assert sum(row.text("level") == "" for row in rows) == 20
     # Together they are a draw of 60 of 120: the probabilities of all items add up to that.
     assert sum(1 / float(row.text("probability")) for row in rows) == pytest.approx(120, rel=0.1)
-
-
-def test_a_formula_in_an_answer_stays_text(ran):
-    openpyxl = pytest.importorskip("openpyxl")
-    rows = [{"id": f"={number}+1", "statement": "=HYPERLINK(1)", "passage": "+2"} for number in range(4)]
-    Path("items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    ran("label", "items.jsonl", "-n", "3", "-o", "a.xlsx")
-    sheet = openpyxl.load_workbook("a.xlsx").active
-    assert {cell.data_type for row in sheet.iter_rows(min_row=2) for cell in row} <= {"s", "n", "inlineStr"}
-    assert [row.text("id")[0] for row in read_table(Path("a.xlsx")).rows] == ["="] * 3
 
 
 def table(path, n, share, seed, level=True):
@@ -204,15 +166,6 @@ def test_a_promise_on_the_mean_is_another_promise(cli, ran, gate):
     assert (first.promise, other.promise) == ("confidence", "mean")
     assert other.threshold < first.threshold  # it says less, and so it flags less
     assert "of them on average" in " ".join(cli("gate", "check", "fit.csv", "mean.json").out.split())
-
-
-def test_a_fit_with_another_promise_keeps_the_files_of_the_former(ran, gate):
-    jobs, first = {Path("results/latest").resolve()}, Path("gate.json").read_bytes()
-    for other in "max-missed=0.2 max-flagged=0.4 max-unsupported=0.3 alpha=0.1 promise=mean target=full".split():
-        ran("gate", "fit", "fit.csv", "-l", "fit.csv", "-m", "cheap", "-o", "x.json", f"--{other}")
-        jobs.add(Path("results/latest").resolve())
-    assert len(jobs) == 7
-    assert first in [path.read_bytes() for path in Path("results").glob("gate/*/gate.json")]
 
 
 def test_a_gate_of_before_there_was_another_promise_is_read(gate):
@@ -324,27 +277,12 @@ def test_a_gate_that_was_changed_is_refused(refused, gate):
         assert said in refused("gate", "check", "fit.csv", "gate.json")
 
 
-def test_a_gate_runs_no_code_that_it_names(refused, gate):
-    made = read_gate(Path("gate.json"))
-    hostile = made.model_copy(update={"metric": "worker:touch owned"})
-    write_gate(hostile.model_copy(update={"hash": hostile.content}), Path("gate.json"))
-    assert "worker:touch owned" in refused("gate", "check", "fit.csv", "gate.json")
-    assert not Path("owned").exists()
-
-
 def test_junit_holds_hostile_ids(cli, gate):
     rows = [[f'<c{n}>"&\x1b[31m', "a", "so it is", "source", 0.1] for n in range(8)]
     lines = [dict(zip(("id", "answer", "statement", "passage", "cheap"), row, strict=True)) for row in rows]
     Path("x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert cli("gate", "check", "x.jsonl", "gate.json", "--junit", "g.xml").code == 1
     assert "<c0>" in "".join(ElementTree.parse("g.xml").getroot().itertext())
-
-
-def test_what_cannot_be_fitted_ends_in_one_sentence(refused):
-    table("fit.csv", 40, 0.3, 1)
-    fit = "gate fit fit.csv -l fit.csv -o gate.json".split()
-    assert "--max-missed is 0; allowed: above 0" in refused(*fit, "-m", "cheap", "--max-missed", "0")
-    assert "2 metrics are given" in refused(*fit, "-m", "cheap,overlap", "--promise", "mean")
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])

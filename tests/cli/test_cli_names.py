@@ -15,19 +15,6 @@ from metaeval.core import registry
 from tests.cli.samples import every_command
 
 ROOT = Path(__file__).parents[2]
-FIRST_PAGE = {
-    "Measure metrics": ["run", "score", "pairs", "evaluate", "compare", "plan", "thresholds", "multiverse"],
-    "Judge answers": ["cite", "label", "estimate", "gate"],
-    "Results and data": ["view", "results", "data", "metrics"],
-}
-
-
-def test_the_first_page_has_three_groups_with_a_line_a_command(cli):
-    groups = dict(re.findall(r"^(\w[^\n]*):\n((?:  .+\n)+)", cli("--help").out, re.MULTILINE))
-    del groups["Options"]
-
-    assert {title: [line.split()[0] for line in lines.splitlines()] for title, lines in groups.items()} == FIRST_PAGE
-    assert all(len(line.split()) > 3 for lines in groups.values() for line in lines.splitlines())
 
 
 def test_all_options_stand_in_the_whole_help(cli):

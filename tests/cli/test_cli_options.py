@@ -5,51 +5,12 @@ import runpy
 from pathlib import Path
 
 import pytest
-from pydantic import BaseModel
 
-from metaeval.core import registry
-from metaeval.core.config import RunConfig
-from metaeval.core.declared import option_docs
 from metaeval.core.errors import UserError
 from tests.cli.samples import every_command
 
-SENTENCE = re.compile(r"[\w'\[].{3,}[.)]", re.DOTALL)
-
-
 COMMANDS = every_command()
 PAGES = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "options_pages.py"))
-
-
-def test_the_tree_has_the_commands_of_every_group():
-    assert {"run", "data list", "metrics show", "cite alce", "cite tables", "cite generate"} <= COMMANDS.keys()
-
-
-def test_every_option_of_a_command_has_a_description():
-    for name, command in COMMANDS.items():
-        assert SENTENCE.fullmatch(command.help.partition("\n")[0].replace("?", ".")), name
-        for option in (option for option in command.params if option.name != "help"):
-            assert SENTENCE.fullmatch(option.help or ""), f"{name}: {option.name} says {option.help!r}"
-
-
-def test_every_option_behind_set_has_a_description():
-    for owner in {registry.find("metric", name).Options for name in registry.names("metric")}:
-        assert {*option_docs(owner)} == {*owner.model_fields}
-        assert [name for name, text in option_docs(owner).items() if not SENTENCE.fullmatch(text)] == []
-
-
-def test_every_setting_of_a_run_has_a_description():
-    models = [RunConfig, *(field.annotation for field in RunConfig.model_fields.values())]
-    for model in models:
-        if isinstance(model, type) and issubclass(model, BaseModel):
-            for name, field in model.model_fields.items():
-                assert SENTENCE.fullmatch(field.description or ""), name
-
-
-@pytest.mark.parametrize("kind", ["dataset", "protocol"])
-def test_every_option_of_what_is_registered_has_a_description(kind):
-    for name in registry.names(kind):
-        for key, option in registry.find(kind, name).options.items():
-            assert len(option.help if kind == "dataset" else option.about) > 5, f"{name}: {key}"
 
 
 def test_the_pages_of_options_are_what_the_declarations_say():

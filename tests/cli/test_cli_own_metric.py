@@ -23,47 +23,22 @@ class Shared(Metric):
             for a, b in zip(sources, statements, strict=True)
         ]
 """
-CLASS = """
-from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
-from metrics_zoo.overlap import Overlap
-{before}
-class Mine({base}):
-    {card}
-    {body}
-"""
-CARD = 'card = MetricCard(name="mine", family="mine", summary="s", paper="p", licence="l")'
-BREACHES = {
-    "too few answers": ("return [PairScore(1.0)]", ["'mine' returned 1 results for 27 pairs"]),
-    "a score that failed": (
-        "return [PairScore(0.0, Status.FAILED) for _ in sources]",
-        ["score 0.0 with status 'failed'"],
-    ),
-    "nothing ok": ("return [PairScore(None) for _ in sources]", ["score None with status 'ok'"]),
-    "an exception": (
-        "return [PairScore(1 / 0) for _ in sources]",
-        ["ZeroDivisionError: division by zero", ".py, line "],
-    ),
-    "numbers instead of answers": ("return [0.5 for _ in sources]", ["returned 0.5, not a PairScore"]),
-    "no answer at all": ("pass", ["returned None: correct its code, which has to return a list"]),
-}
+CARD = '    card = MetricCard(name="mine", family="mine", summary="s", paper="p", licence="l")\n'
+SCORE = "    def score(self, sources, statements): "
+NEEDS = CARD.replace("licence", 'modules=("nothing_here",), licence')
+MINE = "from metaeval import Metric, MetricCard, PairScore\nclass Mine(Metric):\n"
+BROKEN = f"{MINE}{CARD}{SCORE}1 / 0\n"
+# What a class of one's own says, and what is told of it; lists and scores of a broken contract are tested in the room
+# of scoring.
 UNUSABLE = {
-    "syntax error": ("def (", "", "", "cannot be imported: SyntaxError: "),
-    "error at import": ("1 / 0", "", "", "cannot be imported: ZeroDivisionError: division by zero"),
-    "missing import": ("import nothing_of_that_name", "", "", "No module named 'nothing_of_that_name'"),
-    "no score method": ("", CARD, "pass", "does not define score()"),
-    "no card": ("", "", "def score(self, sources, statements): return []", "has no card: set card = MetricCard("),
-    "needs a package": (
-        "",
-        CARD.replace("licence", 'modules=("nothing_here",), licence'),
-        "def score(self, sources, statements): return []",
-        'needs the packages nothing_here, which are not installed here: type "pip install nothing_here"',
-    ),
-    "breaks when made": (
-        "",
-        CARD,
-        "def score(self, sources, statements): return []\n    def __init__(self, options): self.x = options.nothing",
-        "stopped with AttributeError: ",
-    ),
+    BROKEN: "ZeroDivisionError: division by zero (own_metric_",
+    f"{MINE}{CARD}{SCORE}pass\n": "returned None: correct its code, which has to return a list",
+    f"def (\n{MINE}": "cannot be imported: SyntaxError: ",
+    f"1 / 0\n{MINE}{CARD}": "cannot be imported: ZeroDivisionError: division by zero",
+    f"{MINE}{CARD}": "does not define score()",
+    f"{MINE}{SCORE}return []\n": "has no card: set card = MetricCard(",
+    f"{MINE}{NEEDS}{SCORE}return []\n": 'are not installed here: type "pip install nothing_here"',
+    f"{MINE}{CARD}{SCORE}return []\n    def __init__(self, options): 1 / 0\n": "stopped with ZeroDivisionError: ",
 }
 NUMBERS = count()
 
@@ -97,40 +72,15 @@ def test_it_is_run_scored_shown_and_stored_like_any_other(cli, small, module, tm
     assert rows[0]["values"]["pearson"]["value"] > 0
 
 
-@pytest.mark.parametrize(("body", "parts"), BREACHES.values(), ids=BREACHES)
-def test_a_breach_of_the_contract_is_told_in_a_sentence(refused, small, module, body, parts):
-    code = CLASS.format(before="", base="Metric", card=CARD, body=f"def score(self, sources, statements): {body}")
-
+@pytest.mark.parametrize(("code", "sentence"), UNUSABLE.items(), ids=UNUSABLE.values())
+def test_a_class_that_cannot_be_used_is_told_in_a_sentence(refused, small, module, code, sentence):
     said = refused("run", "-m", f"{module(code)}:Mine", *small)
-
-    assert [part for part in parts if part not in said] == []
-
-
-@pytest.mark.parametrize(("before", "card", "body", "part"), UNUSABLE.values(), ids=UNUSABLE)
-def test_a_class_that_cannot_be_used_is_told_in_a_sentence(refused, small, module, before, card, body, part):
-    name = module(CLASS.format(before=before, base="Metric", card=card, body=body or "pass"))
-
-    said = refused("run", "-m", f"{name}:Mine", *small)
-
-    assert f"{name}:Mine" in said
-    assert part in said
-
-
-def test_a_subclass_is_never_served_the_stored_scores_of_its_base(cli, small, module):
-    score = "def score(self, sources, statements): return [PairScore(0.25 * len(s)) for s in statements]"
-    name = f"{module(CLASS.format(before='', base='Overlap', card='', body=score))}:Mine"
-
-    cli("run", "-m", "overlap", *small)
-    ran = cli("run", "-m", name, *small)
-
-    assert ran.code == 0
-    assert ran.err.splitlines()[0] == f"{name}: 0 of 27 pairs"
+    assert ":Mine" in said or "'mine'" in said
+    assert sentence in said
 
 
 def test_what_was_scored_before_another_metric_broke_is_kept(cli, refused, small, module, caplog):
-    code = CLASS.format(before="", base="Metric", card=CARD, body="def score(self, sources, statements): 1 / 0")
-
-    refused("run", "-m", f"overlap,{module(code)}:Mine", *small)
+    refused("run", "-m", f"overlap,{module(BROKEN)}:Mine", *small)
     assert "is stored" not in caplog.text, "mine had scored nothing"
     assert cli("run", "-m", "overlap", *small).err == "overlap: 27 of 27 pairs from the store\n"
 
@@ -146,15 +96,6 @@ def test_a_variant_of_ones_own_code_runs_where_it_is_trusted(cli, refused, small
 
     assert f'sets metric: "{name}". A file may name code' in said
     assert (trusted.code, everywhere.code) == (0, 0), trusted.err + everywhere.err
-
-
-def test_scores_that_are_not_finite_are_counted_and_shown_and_the_run_goes_on(ran, small, module, tmp_path):
-    body = "def score(self, sources, statements): return [PairScore(float('-inf')) for _ in sources]"
-    name = module(CLASS.format(before="", base="Metric", card=CARD, body=body)) + ":Mine"
-    for _ in ("scored", "from the store"):
-        assert "not finite" in ran("run", "-m", name, "-p", "correlation", *small).out
-        rows = json.loads((tmp_path / "results/latest/correlation.json").read_text())["rows"]
-        assert [row["statuses"] for row in rows if row["kind"] == "metric"] == [{"not finite": 27}]
 
 
 def test_every_step_that_is_printed_works_as_printed(cli, tmp_path):

@@ -105,13 +105,6 @@ def test_the_metric_and_the_protocol_keep_their_contracts(typed):
     assert "skipped" not in said
 
 
-def test_every_list_has_them(metaeval, here):
-    assert "longest shared word" in here("metrics", "list")
-    assert "lexical" in here("metrics", "show", "longest")
-    assert "Rivers" in here("data", "show", "rivers")
-    assert "Share of sentences with a mark." in metaeval("cite", "--help")
-
-
 def test_the_metric_and_the_data_set_are_measured_by_the_protocol(metaeval, place):
     metaeval("run", "-d", "rivers", "-m", "longest,overlap", "-p", "gap", "-u", "citation", *SETTINGS)
 
@@ -188,18 +181,3 @@ def test_the_analysis_is_a_command(metaeval):
     assert "Rows of each level" in said
     assert "full" in said
     assert "partial" not in metaeval("levels", "-d", "rivers", "-n", "2")
-
-
-def test_the_pipeline_is_called_from_python(place, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(str(place / "site"))
-    registry._entries.cache_clear()
-    import metaeval
-
-    try:
-        found = metaeval.cite("marked", ANSWERS, splitter="rules", results=tmp_path / "results")
-    finally:
-        registry._entries.cache_clear()
-    assert [(row["measure"], row["value"]) for row in found.estimates] == [("marked", 0.75)]
-    assert not found.missing
-    assert "opening:[" in found.signatures[0]
-    assert not (tmp_path / "results").exists()

@@ -102,21 +102,6 @@ def test_a_wrong_table_is_refused_before_anything_is_scored(message, refused):
     assert not Path("log").exists()
 
 
-def test_text_that_is_no_text_is_refused(refused):
-    columns = made()
-    raw = pyarrow.array([one.encode() for one in columns["source"][:-1]] + [b"\xff"], pyarrow.binary())
-    write(columns | {"source": raw.view(pyarrow.string())})
-    assert "a text is not UTF-8" in refused("score", "-m", "overlap", *DATA, "-q")
-
-
-def test_scores_of_a_table_are_evaluated_on_it(ran):
-    write(made(level=[("none", "partial", "full")[n * 7 % 3] for n in range(ROWS)]))
-    ran("score", "-m", "overlap", *DATA, "-o", "out", "-q", "--format", "parquet")
-    ran("evaluate", "out/overlap.parquet", *DATA, "--map", "gold=level", "-p", "correlation", "-q")
-    rows = json.loads(Path("results/latest/correlation.json").read_text())["rows"]
-    assert "overlap" in [row["metric"] for row in rows if row["kind"] == "metric"]  # beside other columns of numbers
-
-
 def test_a_dry_run_counts_the_pairs_of_a_table(cli, ran, tmp_path):
     rows = "".join(f"{number},Bridge {number} was opened.,It opened.,{number % 3}\n" for number in range(8))
     (tmp_path / "p.csv").write_text(f"id,source,statement,gold\n{rows}")
@@ -260,33 +245,6 @@ def test_every_form_of_a_table_gives_the_same_scores_and_the_same_result_file(ra
     other = columns | {"source": [*columns["source"][:-1], "Another text."]}
     write(other, "pairs.csv")
     assert ran_on(ran, "pairs.csv") != found["csv"]  # the scores may differ, and the job's folder does
-
-
-def test_other_headings_lists_and_annotators_are_read_and_said(ran, caplog):
-    columns = labelled()
-    write(columns)
-    values = rows_of_bytes(ran_on(ran, "pairs.parquet"))
-    lists = columns | {"source": [text.partition(" ")[::2] for text in columns["source"]]}
-    write(lists, "pairs.parquet")
-    renamed = {"id": "Nr", "statement": "claim", "source": "document", "group": "group", "level": "label"}
-    write({new: columns[old] for old, new in renamed.items()}, "pairs.csv")
-    ran_on(ran, "pairs.csv")
-    assert 'pairs is scored so: source from "document", statement from "claim".' in caplog.text
-    assert rows_of(job() / "correlation.json") == values
-    alike = {"Zeile": columns["id"], "Satz": columns["statement"], "article": columns["source"]}
-    write({**alike, "group": columns["group"], "label": columns["level"]}, "pairs.csv")
-    named = [word for role in ("id=Zeile", "statement=Satz", "source=article") for word in ("--map", role)]
-    assert rows_of_bytes(ran_on(ran, "pairs.csv", *named)) == values
-    twice = {name: [*cells, *cells] for name, cells in columns.items()}
-    write(twice | {"annotator": ["Ana"] * ROWS + ["Ben"] * ROWS}, "pairs.csv")
-    assert rows_of_bytes(ran_on(ran, "pairs.csv")) == values
-    write(lists, "pairs.jsonl")
-    assert rows_of_bytes(ran_on(ran, "pairs.jsonl")) == rows_of_bytes(ran_on(ran, "pairs.parquet"))
-
-
-def rows_of_bytes(content):
-    Path("one.json").write_bytes(content)
-    return rows_of("one.json")
 
 
 @pytest.mark.parametrize(

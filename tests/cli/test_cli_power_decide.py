@@ -64,16 +64,6 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monk
     assert Path(f"results/latest/{written}.json").is_file()
 
 
-def test_data_of_one_level_or_with_few_groups_are_refused(refused, write_corpus, small_rows):
-    data = ("-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7")
-    write_corpus()
-    assert "5 folds need at least 5 groups, and overlap scored only 3 groups of small" in refused(
-        "thresholds", "overlap", *data
-    )
-    write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
-    assert "every row of small is none." in refused("thresholds", "overlap", *data)
-
-
 def test_a_refusal_counts_the_chunks_of_unknown_level(refused, write_corpus, small_rows):
     # Which of three chunks supports is not known of two citations without evidence; a third cites one chunk.
     full = [row for row in small_rows if row.get("level") == "full"]

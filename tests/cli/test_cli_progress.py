@@ -35,8 +35,3 @@ def test_the_time_that_is_left_is_that_of_the_rate_so_far(capsys, monkeypatch):
     # One pair of three in 10 s leaves 20 s; two in 24 s leave 12 s.
     lines = told(capsys, (0, 3), (1, 3), (2, 3))
     assert [line.rpartition(", ")[2] for line in lines[1:]] == ["20 s left", "12 s left"]
-
-
-def test_a_wave_that_begins_where_the_last_one_was_cut_off_starts_anew_too(capsys):
-    # The first is left at 10 of 30 (it failed); the next has as many pairs, and fewer are done.
-    assert told(capsys, (0, 30), (10, 30), (4, 30)) == ["overlap: 0 of 30 pairs", "overlap: 4 of 30 pairs"]

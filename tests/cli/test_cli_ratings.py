@@ -55,17 +55,6 @@ def test_frank_gives_the_papers_numbers_beside_its_own(ran, tmp_path):
     assert {metric[key][1] for metric in found.values() for key in ("pearson", "partial_spearman")} == {None}
 
 
-@published_files
-def test_part_of_frank_stands_beside_no_published_number(ran, tmp_path):
-    subset = ("--set", "dataset_options.subset=xsum")
-    ran("evaluate", "-d", "frank", "--data", DATA, "-p", "correlation", *subset, *QUICK, "-q")
-    path = tmp_path / "results/latest/correlation.json"
-    assert {one[1] for row in values(path).values() for one in row.values()} == {None}
-    assert load_result(path).published == ""
-    assert load_result(path).data.dropped == {"ratings of the other subset (subset=xsum)": 1250}
-    assert "|subset:xsum|" in load_result(path).rows[0].signature
-
-
 def test_ratings_and_scores_of_ones_own(ran, own, tmp_path):
     lines = [{"pair_id": f"r{n}", "score": n % 3} for n in range(11)]
     (tmp_path / "mine.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -111,12 +100,3 @@ def test_published_scores_and_a_metric_of_ones_own_are_held_against_people_on_th
     assert {name: together[name]["spearman"] for name in apart} == {name: apart[name]["spearman"] for name in apart}
     ran("evaluate", *where[:4], "-p", "systems", *QUICK, "-q")
     assert set(values(tmp_path / "results/latest/systems.json")) == {"AutoAIS", "AutoAIS verdict"}
-
-
-@published_files
-@pytest.mark.parametrize("name", ["frank", "xsum_hallucination"])
-def test_rated_sets_are_listed_shown_and_verified(cli, name):
-    assert name in cli("data", "list").out
-    assert "https://raw.githubusercontent.com/" in cli("data", "show", name).out
-    ended = cli("data", "verify", name, "--data", DATA)
-    assert (ended.code, ended.out.count("ok ")) == (0, 2)

@@ -9,7 +9,6 @@ from tests.cli.samples import csv_rows
 
 pytestmark = pytest.mark.usefixtures("scored")
 QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=5", "--set", "controls=false")
-SHARED = Path(__file__).parents[3] / "shared" / "data"
 PICTURES = {".png", ".pdf", ".svg"}
 
 
@@ -35,24 +34,6 @@ def test_with_nothing_left_it_ends_with_2(cli, monkeypatch):
     assert said.startswith("metaeval: Nothing could be run. ")
     assert " llm-discrete on mini: " in said
     assert " data set wice: " in said
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the published files are not here")
-def test_the_shipped_suite_makes_one_table_of_four_data_sets(cli, ran):
-    settings = ("-m", "overlap", "-p", "classification", "--set", "interval.resamples=0", "--set", "controls=false")
-
-    ended = cli("run", "--suite", "-c", "offline", "--data", SHARED, *settings)
-
-    assert (ended.code, "Left out" in ended.err) == (0, False)
-    ran("results", "export")
-    rows = csv_rows(Path("results/latest/table-3-classification.csv"))
-    assert {(row["dataset"], row["unit"]) for row in rows} == {
-        ("wice", "chunk"),
-        ("expertqa", "citation"),
-        ("factcheck_gpt", "chunk"),
-        ("qasem", "citation"),
-    }
 
 
 def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli, ran):

@@ -208,15 +208,6 @@ def test_keys_go_through_the_pairs_and_marks_are_where_the_words_are(open_page, 
 
 
 @pytest.mark.slow
-def test_pools_are_in_each_metrics_order(open_page, mini):
-    page = open_page(mini[0], "view=pools")
-    for order in page.locator(".order").all():
-        scores = [float(text) for text in order.locator("li > .soft").all_inner_texts()]
-        assert scores == sorted(scores, reverse=True)
-        assert len(scores) > 1
-
-
-@pytest.mark.slow
 def test_blind_labels_are_a_corpus_that_a_run_takes(open_page, mini, ran, tmp_path):
     page = open_page(mini[0], "view=label")
     shown = page.locator(".labelling").inner_text()
@@ -411,16 +402,6 @@ def test_a_judges_replies_stand_beside_its_scores(open_page, fake, ran, own_envi
     level = page.locator(".score b").first.inner_text()
     assert reply.inner_text().startswith("<b>Because</b>.\nThe citation holds ")
     assert float(reply.inner_text().rpartition("Prediction: ")[2]) == float(level)
-
-
-def test_above_the_most_pairs_whole_statements_are_drawn_and_the_page_says_so(open_page, mini, ran, tmp_path):
-    rows = mini[2]
-    ended = ran("view", next(mini[0].parent.glob("mini-*")), "--max-pairs", 40, "-o", "few.html")
-    assert ended.code == 0, ended.err
-    page = open_page(tmp_path / "few.html", "view=pairs")
-    shown = count(page)
-    assert 20 <= shown <= 40
-    assert f"{shown} of {len(rows):,} pairs are shown" in page.get_by_role("note").inner_text()
 
 
 def test_python_writes_the_page_that_the_command_writes(mini, ran, refused, tmp_path):

@@ -22,14 +22,6 @@ def test_validate_lists_every_problem_and_says_that_the_file_cannot_be_used(cli,
     assert "cannot be used until these problems are fixed" in ended.err
 
 
-def test_validate_says_how_to_judge_a_good_file(cli, write_corpus, tmp_path):
-    ended = cli("data", "validate", write_corpus())
-
-    assert (ended.code, ended.err) == (0, "")
-    path = tmp_path / "small.jsonl"
-    assert ended.out == f"{path}: no problem found. Judge it with: metaeval run -d jsonl --data {path}\n"
-
-
 def test_validate_advises_the_unit_that_drops_no_label(cli, write_corpus, small_rows):
     """Two citations of a page of several chunks carry no evidence: by chunk, nobody knows which one was meant."""
     long = {"type": "document", "id": "long", "sentences": ["Rain fell on the hills all day. " * 10] * 4}
@@ -77,12 +69,3 @@ def test_a_protocol_that_tells_nothing_is_left_out_and_said(ran, write_corpus, t
     }
 
     ran(*QUICK, "--data", "small.jsonl", "-p", "retrieval", "--pool", "bm25:2")
-
-
-def test_two_corpora_do_not_share_a_results_folder(ran, write_corpus, small_rows, tmp_path):
-    for name in ("first/try", "second: try"):
-        path = write_corpus([small_rows[0] | {"name": name}, *small_rows[1:]])
-        ran(*QUICK, "--data", path, "-p", "correlation", "-q")
-
-    folders = [path for path in (tmp_path / "results").iterdir() if path.is_dir() and not path.is_symlink()]
-    assert {path.name[:-9] for path in folders} == {"first_try-all-chunk", "second_try-all-chunk"}
