@@ -62,27 +62,18 @@ def test_values_of_systems_and_of_single_answers(cited, sheets):
     assert cited.estimates["left", "a", "f1"].value == 1
 
 
-def test_agreement(sheets):
+def test_two_judges_agree_in_part_and_a_flip_names_its_systems_and_its_leads(sheets):
+    ranks = {(row["backend"], row["system"]): row["rank"] for row in sheets["rankings"]}
+    assert [ranks[judge, system] for judge in ("left", "right") for system in "abc"] == [1, 2, 3, 2, 1, 3]
     (row,) = sheets["ranking-agreement"]
     # left a > b > c, right b > a > c: one of three pairs changes order, tau = (2 - 1) / 3.
     assert row["tau"] == pytest.approx(1 / 3, abs=1e-15)
     assert (row["measure"], row["flips"], row["pairs"]) == ("recall", 1.0, 3)
     assert 0 <= row["flips_low"] <= row["flips_high"] <= 3
-
-
-def test_ranks(sheets):
-    ranks = {(row["backend"], row["system"]): row["rank"] for row in sheets["rankings"]}
-    assert [ranks["left", system] for system in "abc"] == [1, 2, 3]
-    assert [ranks["right", system] for system in "abc"] == [2, 1, 3]
-
-
-def test_a_flip_names_its_systems_and_its_leads(sheets):
     (flip,) = sheets["flips"]
-    assert [flip[name] for name in ("measure", "one", "other", "ahead", "behind")] == [
-        *("recall left right a b".split())
-    ]
-    assert flip["lead"] == pytest.approx(3 / 3 - 2 / 3, abs=1e-15)
-    assert flip["reversed_lead"] == pytest.approx(1 / 3 - 2 / 3, abs=1e-15)
+    assert [flip[name] for name in ("measure", "one", "other", "ahead", "behind")] == "recall left right a b".split()
+    leads = 3 / 3 - 2 / 3, 1 / 3 - 2 / 3
+    assert (flip["lead"], flip["reversed_lead"]) == pytest.approx(leads, abs=1e-15)
     # Draws of three questions with replacement, 27 in all: right leads by less than 0 where y and z outnumber x, and
     # left by more than 0 where z is drawn: z and two of y, z 7; with one x: x z z 3, x y z 6. 16 of 27.
     assert flip["share_of_resamples"] == pytest.approx(16 / 27, abs=4 * (16 / 27 * 11 / 27 / 300) ** 0.5)
@@ -180,40 +171,20 @@ def test_the_note_on_bounds_gives_those_of_five_systems():
     assert "3 more systems" in said
 
 
-ROWS = [{"answer": "a", "value": None, "cut": True}, {"answer": 'b, "c"', "value": 0.25, "cut": False}]
-
-
-def test_undefined_is_empty_and_truth_is_a_number(tmp_path):
-    path = write_rows(Table(name="rows", records=ROWS), tmp_path)
-    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == ROWS
-    # Quotes are doubled inside quotes (RFC 4180, section 2.7).
-    assert format_texts(path, FORMATS) == {".csv": 'answer,value,cut\na,,1\n"b, ""c""",0.25,0\n'}
-    assert format_texts(path, ["latex"]) == {}
-
-
-def test_a_list_in_a_cell_is_json(tmp_path):
-    path = write_rows(Table(name="rows", records=[{"scores": {"a": 1}, "places": [1, 2]}]), tmp_path)
-    assert format_texts(path, ["csv"])[".csv"] == 'scores,places\n"{""a"": 1}","[1, 2]"\n'
-
-
-def test_without_rows_there_is_no_csv(tmp_path):
-    path = write_rows(Table(name="rows", records=[]), tmp_path)
-    assert (path.read_text(encoding="utf-8"), format_texts(path, FORMATS)) == ("", {})
-
-
-def test_lines_that_are_no_objects_are_refused(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"a": 1}\n[\n', encoding="utf-8")
-    with pytest.raises(UserError, match=r"rows\.jsonl"):
-        format_texts(path, ["csv"])
-
-
-def test_a_lone_surrogate_is_written_as_its_escape(tmp_path):
-    path = write_rows(Table(name="rows", records=[{"text": "\ud800"}]), tmp_path)
-    assert json.loads(path.read_text(encoding="utf-8")) == {"text": "\ud800"}
-    assert format_texts(path, ["csv"])[".csv"] == "text\n\\ud800\n"
-
-
-def test_files_are_named_by_what_the_rows_are_and_the_backend(tmp_path):
-    (path,) = row_files([Table(name="answers:scores:x/y", records=ROWS)])(tmp_path)
+def test_rows_are_lines_of_json_and_a_csv_table(tmp_path):
+    rows = [
+        {"answer": "a", "value": None, "cut": True, "scores": {"a": 1}},
+        {"answer": 'b, "\ud800"', "value": 0.25, "cut": False, "scores": [1, 2]},
+    ]
+    (path,) = row_files([Table(name="answers:scores:x/y", records=rows)])(tmp_path)
     assert path.stem == "per-answers-scores_x_y"
+    assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == rows
+    # Undefined is empty, truth a number; quotes are doubled inside quotes (RFC 4180, section 2.7).
+    written = 'answer,value,cut,scores\na,,1,"{""a"": 1}"\n"b, ""\\ud800""",0.25,0,"[1, 2]"\n'
+    assert format_texts(path, FORMATS) == {".csv": written}
+    assert format_texts(path, ["latex"]) == {}
+    path.write_text('{"a": 1}\n[\n', encoding="utf-8")
+    with pytest.raises(UserError, match=path.name):
+        format_texts(path, ["csv"])
+    empty = write_rows(Table(name="rows", records=[]), tmp_path)
+    assert (empty.read_text(encoding="utf-8"), format_texts(empty, FORMATS)) == ("", {})

@@ -95,18 +95,14 @@ def test_an_answer_whose_facts_are_lost_is_missing_and_not_without_a_value(lost,
     }
     # With one fact in each lost sentence: 0.5 and one more of two, both of two.
     assert measure.values.answers.loc[["part", "none"], ["worst", "best"]].to_numpy().tolist() == [[0.25, 0.75], [0, 1]]
-
-
-def test_a_statement_that_would_take_a_missing_value_is_missing(lost):
-    filled = said(lost("full marks")[1]["statements"])
-    assert {name: one for name, one in filled.items() if name.endswith("#3")} == {
-        "whole#3": (0.5, False),
-        "part#3": (0.5, True),  # of what is known; counted as in part
-        "none#3": (None, True),
-        "uncited#3": (1.0, False),
-    }
-    assert filled["part#2"] == filled["none#1"] == (None, True)
-    assert not any(value is not None and missing for value, missing in said(lost("left out")[1]["statements"]).values())
+    statements = said(levels["statements"])
+    assert statements["part#2"] == statements["none#1"] == (None, True)
+    if gaps == "full marks":
+        # Of what is known; part's is counted as in part.
+        expected = {"whole": (0.5, False), "part": (0.5, True), "none": (None, True), "uncited": (1.0, False)}
+        assert {name: statements[f"{name}#3"] for name in expected} == expected
+    else:
+        assert not any(value is not None and missing for value, missing in statements.values())
 
 
 def test_scores_made_elsewhere_that_leave_out_sentences_are_values_in_part(prepare, tmp_path):

@@ -4,6 +4,7 @@ Replies and verdicts are made by hand, so that every number can be.
 """
 
 import json
+import re
 
 import pytest
 
@@ -21,13 +22,8 @@ PASSAGES = [{"text": letter} for letter in "abc"]
 REFERENCE = {"answer": "Dams store water. Coal is black."}
 DAMS = "Dams store water and barges carry coal."
 ANSWERS = [
-    {
-        "id": "1",
-        "group": "q1",
-        "system": "old",
-        "text": "Dams store water [1] and barges carry coal [2]. Fish swim.",
-        "reference": REFERENCE,
-    },
+    {"id": "1", "group": "q1", "system": "old", "reference": REFERENCE}
+    | {"text": "Dams store water [1] and barges carry coal [2]. Fish swim."},
     {"id": "2", "group": "q2", "system": "old", "text": "Geese fly south [3]. Geese sing [7]. Nobody knows [1]."},
     {"id": "3", "group": "q1", "system": "new", "text": "Dams store water [2].", "reference": REFERENCE},
     {"id": "4", "group": "q2", "system": "new", "text": "Geese sing [1]."},
@@ -114,13 +110,10 @@ def test_scores_of_systems_on_paper(assessed):
     assert value["old", "coverage_facts"] == pytest.approx((1.0 + 0.2) / 2)
     assert value["new", "coverage_answers"] == pytest.approx(0.8)
     assert (value["old", "count_valued"], value["new", "count_reference"]) == (4, 1)
-
-
-def test_a_threshold_makes_values_of_0_and_1(assessed):
+    # A threshold makes 0 and 1. old: 0.9 and 0.6 reach it, 0 and the mark that cites nothing do not. new: 0.5 alone.
     value = values(assessed(threshold=0.5))
-    # old: 0.9 and 0.6 reach it, 0 and the mark that cites nothing do not. new: 0.3 does not, 0.5 does.
-    assert [value["old", "entailment_facts"], value["new", "entailment_facts"]] == [2 / 4, 1 / 2]
-    assert value["old", "coverage_facts"] == 1 / 2
+    keys = ("old", "entailment_facts"), ("new", "entailment_facts"), ("old", "coverage_facts")
+    assert [value[key] for key in keys] == [2 / 4, 1 / 2, 1 / 2]
 
 
 def test_what_the_answers_are_like(assessed):
@@ -143,14 +136,10 @@ def test_what_is_missing_is_told_by_reason_and_bounded(assessed):
     assert "problem: out of range 1" in said["counts"]
 
 
-def test_without_anything_missing_there_is_nothing_told(assessed):
+def test_lost_sentences_alone_are_bounded_too_and_where_nothing_lacks_nothing_is_told(assessed):
     scores = {pair: 0.5 if score is None else score for pair, score in SCORES.items()}
     said = notes(assessed(scores, rows=[ANSWERS[0], ANSWERS[2], ANSWERS[3]]))
     assert {"not judged", "could be", "without facts", "truncation"}.isdisjoint(said)
-
-
-def test_lost_sentences_alone_are_bounded_too(assessed):
-    scores = {pair: 0.5 if score is None else score for pair, score in SCORES.items()}
     rows = [{**ANSWERS[1], "reference": {"answer": "Geese sing. Nobody knows."}}]
     scores["Geese fly south. Geese sing. Nobody knows.", "Geese sing."] = 1.0
     # Facts of 0.5 and 0 and a third one: 0.5 / 3 to 1.5 / 3. One fact of the reference of 1 and another: 1/2 to 2/2.
@@ -159,13 +148,8 @@ def test_lost_sentences_alone_are_bounded_too(assessed):
 
 def test_one_group_with_a_value_has_no_interval_however_many_there_are(assessed):
     # Of three groups one cites; another one has a reference.
-    rows = [
-        {"id": "1", "text": "Geese sing [1].", "system": "old"},
-        {"id": "2", "text": "Fish swim.", "system": "old"},
-        {"id": "3", "text": "Fish swim.", "system": "old"},
-        {"id": "4", "text": "Geese sing [1].", "system": "new"},
-        {"id": "5", "text": "Dams store water [2].", "system": "new"},
-    ]
+    texts = ["Geese sing [1].", "Fish swim.", "Fish swim.", "Geese sing [1].", "Dams store water [2]."]
+    rows = [{"id": str(n), "text": text, "system": "old" if n < 3 else "new"} for n, text in enumerate(texts)]
     found = assessed(SCORES, SCORES, rows=rows)
     ends = {(row["system"], row["measure"]): (row["low"], row["high"]) for row in found["scifi-scores"].records}
     assert ends["old", "entailment_facts"] == ends["old", "entailment_answers"] == (None, None)
@@ -184,9 +168,7 @@ def test_two_backends_are_held_against_each_other(assessed):
     # One: old 0.375, new (0.3 + 0.1) / 2 = 0.2. Other: old 0.6 / 4 = 0.15, new 0.5. Both say 0.6 and 0.8 of coverage.
     agreed = {row["measure"]: (row["tau"], row["flips"]) for row in found["ranking-agreement"].records}
     assert agreed == {"entailment_facts": (-1, 1), "coverage_facts": (1, 0)}
-
-
-def test_where_nothing_is_cited_nothing_has_a_value(assessed):
+    # Where nothing is cited nothing has a value.
     rows = [{"id": "1", "system": "a", "text": "Fish swim."}, {"id": "2", "system": "b", "text": ""}]
     found = assessed(SCORES, SCORES, rows=rows)
     assert list(found) == ["scifi-scores", "scifi-answers"]
@@ -218,11 +200,10 @@ def test_rows_say_what_became_of_every_fact(assessed):
         ("2", "Geese fly south."): {"state": "unjudged", "reason": "failed"},
     }
     assert {key: {name: rows[key][name] for name in cells} for key, cells in expected.items()} == expected
-    answers = {row["answer"]: row for row in found.rows["answers:judge 1"].records}
-    assert [answers["1"][name] for name in ("entailment_facts", "coverage_facts", "facts")] == [0.5, 0.6, 4]
-    assert [answers["2"][name] for name in ("facts_unjudged", "sentences_without_facts", "coverage_facts")] == [
-        *(1, 1, None)
-    ]
+    one, other = found.rows["answers:judge 1"].records[:2]
+    assert [one[name] for name in ("entailment_facts", "coverage_facts", "facts")] == [0.5, 0.6, 4]
+    shown = [other[name] for name in ("facts_unjudged", "sentences_without_facts", "coverage_facts")]
+    assert shown == [1, 1, None]
 
 
 def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided():
@@ -250,7 +231,5 @@ def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided():
     ],
 )
 def test_what_cannot_be_is_one_sentence_before_anything_is_made(write, options, says):
-    with pytest.raises((UserError, TypeError)) as error:
+    with pytest.raises((UserError, TypeError), match=re.escape(says)):
         metaeval.cite.scifi(write(), **options)
-    assert says in str(error.value)
-    assert str(error.value).count("\n") == 0
