@@ -55,30 +55,22 @@ def done(text, edits, first=1, options=PAPER):
         # A mark that goes takes the space before it along; the full stop stays where it was.
         ("It is long [1].", [delete(1)], "It is long."),
         ("It is long [1][2].", [delete(1)], "It is long [2]."),
-        ("It is long [1][2].", [delete(2)], "It is long [1]."),
-        ("It is long [1] [2].", [delete(1)], "It is long [2]."),
         ("It is long [1] [2].", [delete(1), delete(2)], "It is long."),
-        ("It is long.[1]", [delete(1)], "It is long."),
         ("It is long. [1]", [delete(1)], "It is long."),
-        ("Rain [1] and snow [2] fell.", [delete(1)], "Rain and snow [2] fell."),
         ("[1] says so.", [delete(1)], "says so."),
         ("Rain[1]fell and fell.", [delete(1)], "Rainfell and fell."),
         ("Rain [1]fell and fell.", [delete(1)], "Rain fell and fell."),
         # Everywhere in the statement, and nowhere else.
         ("Rain [1], snow [1] or hail [2] fell. It [1] rose.", [delete(1)], "Rain, snow or hail [2] fell. It [1] rose."),
         # Lists, ranges, carets and corners are written on as they were begun.
-        ("It is long [1, 2].", [delete(1)], "It is long [2]."),
         ("It is long [1;2;3].", [delete(2)], "It is long [1;3]."),
         ("It is long [1, 2].", [delete(1), delete(2)], "It is long."),
-        ("It is long [1, 2].", [add(3)], "It is long [1, 2, 3]."),
         ("It is long [1, 2].", [delete(1), add(3, 2)], "It is long [2, 3]."),
         ("It is long [ 1 , 2 ].", [add(3)], "It is long [1 , 2 , 3]."),
         ("It is long [1, 2].", [delete(1), delete(2), add(3)], "It is long [3]."),
-        ("It is long [1-3].", [delete(2)], "It is long [1][3]."),
         ("It is long [1-3, 5].", [delete(2)], "It is long [1, 3, 5]."),
         ("It is long [1-3].", [add(5)], "It is long [1-3][5]."),
         ("It is long [^1].", [add(2)], "It is long [^1][^2]."),
-        ("It is long 【1】.", [add(2)], "It is long 【1】【2】."),
         # Behind the last citation of the statement, in its place where it goes.
         ("Rain [1] and snow [2] fell.", [add(3)], "Rain [1] and snow [2][3] fell."),
         ("Rain [1] and snow [2] fell.", [delete(2), add(3, 2)], "Rain [1] and snow [3] fell."),
@@ -86,26 +78,21 @@ def done(text, edits, first=1, options=PAPER):
         # A bracket that cites nothing is nobody's to change.
         ("Rain [1, 99] fell.", [delete(1)], "Rain [99] fell."),
         # Without a mark: before the final punctuation.
-        ("It is long.", [add(3)], "It is long [3]."),
         ("It is long", [add(3), add(4)], "It is long [3][4]"),
         ('He said "It is long."', [add(3)], 'He said "It is long [3]."'),
         ("It is long (very).", [add(3)], "It is long (very) [3]."),
-        ("Is it long?!", [add(3)], "Is it long [3]?!"),
         # Taken back and done again.
         ("It is long [1].", [delete(1), add(1)], "It is long [1]."),
         ("It is long [1].", [add(2), delete(2)], "It is long [1]."),
         # The model's own knowledge is no mark.
         ("It is long [1].", [add(0)], "It is long [1]."),
+        # A block of thinking is left alone, and so is a refusal.
+        ("<thinking>Maybe [1]?</thinking> Rain fell [1].", [delete(1)], "<thinking>Maybe [1]?</thinking> Rain fell."),
+        ("There is no information.", [add(1)], "There is no information."),
     ],
 )
 def test_an_edit_changes_the_marks_of_its_statement_and_nothing_else(text, edits, expected):
     assert done(text, {1: edits}).answer.text == expected
-
-
-def test_numbers_are_written_as_the_answer_counts():
-    # The first passage goes by 0: the judge's 2 and 3 are the answer's [1] and [2].
-    found = done("Rain fell [0], and snow [1].", {1: [delete(2), add(3)]}, first=0)
-    assert (found.answer.text, found.answer.first) == ("Rain fell [0], and snow [2].", 0)
 
 
 def test_what_cannot_be_done_is_passed_over_and_counted():
@@ -116,36 +103,22 @@ def test_what_cannot_be_done_is_passed_over_and_counted():
     assert found.answer.text == "Rain fell [1][2][5]."
     assert dict(found.problems) == {"not cited": 2, "cited already": 1, "no such passage": 1, "own knowledge": 1}
     assert found.done == {1: (delete(2), add(2), add(5))}
+    # Passages end where the options end them, and numbers are written as the answer counts: the first goes by 0 here.
+    found = done("Rain fell [1].", {1: [add(2), add(3)]}, options=replace(PAPER, highest=2))
+    assert (found.answer.text, found.problems["no such passage"]) == ("Rain fell [1][2].", 1)
+    found = done("Rain fell [0], and snow [1].", {1: [delete(2), add(3)]}, first=0)
+    assert (found.answer.text, found.answer.first) == ("Rain fell [0], and snow [2].", 0)
 
 
 def test_a_statement_without_edits_stays_and_is_told_apart():
     found = done("Rain [1]. Snow [2]. Fog. Hail [3].", {1: [], 2: [delete(2)]})
     assert found.answer.text == "Rain [1]. Snow. Fog. Hail [3]."
     assert found.fates == {1: "unchanged", 2: "changed", 3: "unchanged", 4: "not judged"}
-
-
-def test_marks_behind_the_full_stop_are_the_statement_s_before():
+    # Marks behind the full stop are the statement's before, and lines stay lines.
     found = done("Rain fell. [1] Snow fell. [2]", {1: [delete(1)], 2: [add(3)]})
     assert found.answer.text == "Rain fell. Snow fell. [2][3]"
-
-
-def test_lines_stay_lines():
-    text = "- Rain fell [1]\n- [2] says more\n\nFog [3]\n"
-    found = done(text, {1: [delete(1)], 2: [delete(2)], 3: [delete(3)]})
+    found = done("- Rain fell [1]\n- [2] says more\n\nFog [3]\n", {n: [delete(n)] for n in (1, 2, 3)})
     assert found.answer.text == "- Rain fell\n- says more\n\nFog\n"
-
-
-def test_a_block_of_thinking_and_a_refusal_are_left_alone():
-    text = "<thinking>Maybe [1]?</thinking> Rain fell [1]."
-    assert done(text, {1: [delete(1)]}).answer.text == "<thinking>Maybe [1]?</thinking> Rain fell."
-    refusal = "There is no information."
-    assert done(refusal, {1: [add(1)]}).answer.text == refusal
-
-
-def test_passages_end_where_the_options_end_them():
-    options = replace(PAPER, highest=2)
-    found = done("Rain fell [1].", {1: [add(2), add(3)]}, options=options)
-    assert (found.answer.text, found.problems["no such passage"]) == ("Rain fell [1][2].", 1)
 
 
 def test_marks_that_stand_otherwise_in_the_answer_are_not_touched():
@@ -195,7 +168,7 @@ def bare(text):
     return "".join(text.split())
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_on_random_answers_only_marks_change_and_they_change_as_wanted(seed):
     rng = random.Random(seed)
     changed = 0
@@ -245,10 +218,8 @@ def test_what_people_always_say_of_an_edit_is_what_it_is_worth():
     assert found.refitted == pytest.approx([0.0, 0.5] * 10, abs=1e-12)
     # By the published coefficients: 0.06935712 and 0.5318322, each with the intercept -0.0109017...
     assert found.published == pytest.approx([0.0584553912, 0.5209304712] * 10, abs=1e-9)
-    assert {name: found.used[name] for name in citation_edits.ACTIONS if found.used[name]} == {
-        "DELETE_1": 10,
-        "DELETE_3": 10,
-    }
+    used = {name: found.used[name] for name in citation_edits.ACTIONS if found.used[name]}
+    assert used == {"DELETE_1": 10, "DELETE_3": 10}
     # Half of each action is worth half of each: shares, as in the mean over citations.
     both = citation_edits.edit_distance((1, 2), [DELETE_1, Edit("delete", 3, 2)], found.coefficients)
     assert both == pytest.approx(0.25, abs=1e-12)
@@ -303,34 +274,25 @@ def test_statements_take_the_rating_that_holds_most_of_them_and_the_others_are_c
     assert "edits that cannot be" not in left_out
 
 
-def test_the_file_gives_back_what_was_written(tmp_path):
+@pytest.mark.parametrize("shifted", [True, False])
+def test_coefficients_are_read_back_for_edits_shifted_as_they_were_fitted_with(tmp_path, shifted):
     path = tmp_path / "coefficients.json"
-    path.write_text(coefficients_text(PUBLISHED, {"judge": "tiny"}))
-    assert read_coefficients(path) == PUBLISHED
+    path.write_text(coefficients_text(PUBLISHED, {"index_shift": shifted}))
+    assert read_coefficients(path, index_shift=shifted) == PUBLISHED
+    with pytest.raises(UserError, match=f"index_shift={str(shifted).lower()}"):
+        read_coefficients(path, index_shift=not shifted)
     other = citation_edits.Coefficients({**PUBLISHED.action, "KEEP": 0.9}, PUBLISHED.intercept)
-    assert fingerprint(PUBLISHED) == fingerprint(read_coefficients(path)) != fingerprint(other)
-
-
-def test_coefficients_that_were_fitted_with_shifted_edits_are_for_those_alone(tmp_path):
-    path = tmp_path / "shifted.json"
-    path.write_text(coefficients_text(PUBLISHED, {"index_shift": True}))
-    assert read_coefficients(path, index_shift=True) == PUBLISHED
-    with pytest.raises(UserError, match="was fitted with index_shift=true"):
-        read_coefficients(path)
-    path.write_text(coefficients_text(PUBLISHED, {"index_shift": False}))
-    with pytest.raises(UserError, match="was fitted with index_shift=false"):
-        read_coefficients(path, index_shift=True)
+    assert fingerprint(PUBLISHED) == fingerprint(read_coefficients(path, index_shift=shifted)) != fingerprint(other)
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
         ("{", "is not JSON"),
-        ("[]", "allowed: a JSON object: give a file that 'metaeval cite refit' wrote"),
         ('{"schema": "metaeval-calibration/1"}', "holds no coefficients"),
-        (coefficients_text(PUBLISHED, {}).replace("1.00298631", "true"), "KEEP is true; allowed: a finite number"),
-        (coefficients_text(PUBLISHED, {}).replace("1.00298631", "1e999"), "KEEP is Infinity; allowed: a finite number"),
-        (coefficients_text(PUBLISHED, {}).replace('"ADD_3"', '"ADD_4"'), "ADD_3 is null; allowed: a finite number"),
+        (coefficients_text(PUBLISHED, {}).replace("1.00298631", "true"), "KEEP is true"),
+        (coefficients_text(PUBLISHED, {}).replace("1.00298631", "1e999"), "KEEP is Infinity"),
+        (coefficients_text(PUBLISHED, {}).replace('"ADD_3"', '"ADD_4"'), "ADD_3 is null"),
     ],
 )
 def test_a_file_that_holds_none_is_refused_in_a_sentence(tmp_path, content, says):

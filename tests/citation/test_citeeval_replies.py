@@ -31,6 +31,10 @@ def test_contexts_edits_and_ratings_by_statement():
     assert found == ParsedReply(contexts={1: 1, 2: 4})
     found = read_json(reply(review(2, 5), review(1, 2, [DELETE, ADD])), "editing", {1, 2})
     assert found == ParsedReply(edits={1: (Edit("delete", 1, 6), Edit("add", 3, 7)), 2: ()}, stars={1: 2, 2: 5})
+    for action, reasons in REASONS.items():
+        edits = [{"action": action, "citation": 3, "reason": reason} for reason in reasons]
+        found = read_json(reply(review(1, edits=edits)), "editing", {1}).edits[1]
+        assert found == tuple(Edit(action, number, 3) for number in range(1, len(reasons) + 1))
 
 
 @pytest.mark.parametrize(
@@ -142,14 +146,12 @@ def test_numbers_too_long_to_be_meant_are_out_of_the_schema():
 @pytest.mark.parametrize(
     ("body", "edits"),
     [
-        ("", ()),
         (" N/A ", ()),
         ('<ADD citation="0"> ADD REASON 1 </ADD>', (Edit("add", 1, 0),)),
         ('First,\n<DELETE citation="2">3</DELETE>', (Edit("delete", 3, 2),)),
         ("Delete 6, which is misleading.", None),
         ('<DELETE citation="six">DELETE REASON 1</DELETE>', None),
         ('<DELETE citation="6">DELETE REASON 0</DELETE>', None),
-        ('<DELETE citation="6">because</DELETE>', None),
         ('<ADD citation="2">1</ADD><MOVE citation="2">1</MOVE>', None),
     ],
 )
@@ -157,13 +159,6 @@ def test_edits_in_tags_are_read_whole_or_counted(body, edits):
     said = read_tags(f'<editing sentence_id="1">{body}</editing>', "editing", {1})
     assert said.edits == ({} if edits is None else {1: edits})
     assert said.problems == ({"out of schema": 1} if edits is None else {})
-
-
-def test_every_reason_has_its_number():
-    for action, reasons in REASONS.items():
-        for number, reason in enumerate(reasons, start=1):
-            text = reply(review(1, edits=[{"action": action, "citation": 3, "reason": reason}]))
-            assert read_json(text, "editing", {1}).edits[1][0].name == f"{action.upper()}_{number}"
 
 
 def test_tags_that_nobody_closes_are_read_in_linear_time():

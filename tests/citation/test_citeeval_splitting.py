@@ -23,12 +23,26 @@ def cut(text, passages=3, **changes):
     return [(one.text, one.citations) for one in found.statements]
 
 
-def test_lists_and_ranges_are_read_and_short_sentences_stay_by_themselves():
-    assert cut("Rivers are long [1].\nOK [2].\nIt crosses four countries [1-3].") == [
-        ("Rivers are long.", (1,)),
-        ("OK.", (2,)),
-        ("It crosses four countries.", (1, 2, 3)),
-    ]
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        (
+            "Rivers are long [1].\nOK [2].\nIt crosses four countries [1-3].",
+            [("Rivers are long.", (1,)), ("OK.", (2,)), ("It crosses four countries.", (1, 2, 3))],
+        ),
+        # Marks alone belong to the sentence before and open none.
+        ("It is long.\n[1]\nIt is wide. [2]", [("It is long.", (1,)), ("It is wide.", (2,))]),
+        ("[3] It is long.", [("It is long.", (3,))]),
+        # Thinking that opens a response is no part of it.
+        ("<thinking>Is it [3]? No answer.</thinking>\nIt is long [1].", [("It is long.", (1,))]),
+        ("  \n", []),
+        ("<thinking>x</thinking>", []),
+    ],
+)
+def test_statements_and_what_they_cite(text, statements):
+    assert cut(text) == statements
+    if not statements:
+        assert split_response(answer(text), RELEASED).statements == ()
 
 
 def test_a_number_without_a_passage_cites_nothing_and_is_kept_as_unread():
@@ -44,19 +58,14 @@ def test_ten_is_the_highest_number_as_released_however_many_passages_there_are()
     assert [citations for _, citations in cut(text, 3, highest=RELEASED.highest)] == [(10,), (), (4,)]
 
 
-@pytest.mark.parametrize(
-    "refusal", ["No information was found.", "None of the passages say so.", "I could NOT find an answer."]
-)
-def test_a_lone_sentence_that_refuses_is_a_refusal(refusal):
-    found = split_response(answer(refusal))
-    assert found.no_answer
-    assert [(one.text, one.start, one.end) for one in found.statements] == [(NO_ANSWER, 0, len(refusal))]
-
-
 def test_a_refusal_beside_an_answer_hides_it_only_as_released():
     text = "The passages do not provide information about the delta. The river is long [1]."
     assert cut(text)[1] == ("The river is long.", (1,))
     assert cut(text, no_answer="anywhere") == [(NO_ANSWER, ())]
+    for refusal in ("No information was found.", "None of the passages say so.", "I could NOT find an answer."):
+        found = split_response(answer(refusal))
+        assert found.no_answer
+        assert [(one.text, one.start, one.end) for one in found.statements] == [(NO_ANSWER, 0, len(refusal))]
     assert not split_response(answer("No source says so [1].")).no_answer  # it cites: it is a statement
 
 
@@ -76,18 +85,6 @@ def test_sentences_below_the_limit_join_the_one_before_if_they_cite_or_end_a_lin
         ("The last.", ()),
         ("End.", ()),
     ]
-
-
-def test_marks_alone_belong_to_the_sentence_before_and_open_none():
-    assert cut("It is long.\n[1]\nIt is wide. [2]") == [("It is long.", (1,)), ("It is wide.", (2,))]
-    assert cut("[3] It is long.") == [("It is long.", (3,))]
-
-
-def test_thinking_that_opens_a_response_is_no_part_of_it():
-    text = "<thinking>Is it [3]? No answer.</thinking>\nIt is long [1]."
-    found = split_response(answer(text))
-    assert [(one.text, one.citations) for one in found.statements] == [("It is long.", (1,))]
-    assert text[found.statements[0].start : found.statements[0].end] == "It is long [1]."
 
 
 def test_empty_lines_are_passed_over_and_stop_only_the_released_profile():
@@ -114,12 +111,6 @@ def test_marks_of_a_response_that_becomes_a_refusal_are_kept_as_unread():
     found = split_response(answer("No source says so. The river is long [1][0]."), RELEASED)
     assert [(one.text, one.citations) for one in found.statements] == [(NO_ANSWER, ())]
     assert [(mark.start, mark.number) for mark in found.unread] == [(37, 1), (40, 0)]
-
-
-@pytest.mark.parametrize("text", ["", "  \n", "<thinking>x</thinking>"])
-def test_an_empty_response_has_no_statements(text):
-    assert split_response(answer(text)).statements == ()
-    assert split_response(answer(text), RELEASED).statements == ()
 
 
 PIECES = st.sampled_from(
