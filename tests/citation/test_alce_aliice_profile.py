@@ -48,23 +48,14 @@ CASES = {
     "two lines, the second unsupported": ("Glass and plastic [1][2].\nSnow falls [4].", (50.0, 66.7)),
     "five marks, two of them needed": ("Glass and plastic [1][2][4][5][6].", (100.0, 40.0)),
     # Further answers. Recall: supported sentences / cited sentences in range; precision: needed marks / their marks.
-    "nothing is cited": ("Of glass.", (None, None)),
     "empty": ("", (None, None)),
-    "one supported": ("Of glass [1].", (100.0, 100.0)),
     "one unsupported": ("Of glass [4].", (0.0, 0.0)),
     "joint support, both needed: 1/1, 2/2": ("Glass and plastic [1][2].", (100.0, 100.0)),
     "one spare: [3] alone holds, [4] does not and [3] does: 1/1, 1/2": ("Glass and plastic [3][4].", (100.0, 50.0)),
-    "both alone hold: 1/1, 2/2": ("Of glass [1][3].", (100.0, 100.0)),
-    "mark within the sentence, all marks as one group: 1/1, 2/2": ("Glass [1] and plastic [2].", (100.0, 100.0)),
-    "marks within, one wrong: joint fails: 0/1, 0/2": ("Glass [4] and plastic [2].", (0.0, 0.0)),
-    "two of three supported: 2/3, 2/3": ("Glass [1]. Plastic [2]. Snow [4].", (66.7, 66.7)),
-    "micro over marks: 1/2 sentences, 2/3 marks": ("Glass and plastic [1][2]. Snow [4].", (50.0, 66.7)),
     "out of range is in no denominator: 1/1, 1/1": ("Of glass [1]. Of snow [11].", (100.0, 100.0)),
     "one mark of two out of range takes its sentence out": ("Of glass [1][11]. Of plastic [2].", (100.0, 100.0)),
     "nothing in range": ("Of glass [11].", (None, None)),
     "0 is the last passage, as index -1 is": ("A stone [0].", (100.0, 100.0)),
-    "ten passages: [7] is read without a bound": ("The snow [7].", (100.0, 100.0)),
-    "a list over lines: 2/3, 2/3": ("1. glass [1]\n2. plastic [2]\n3. snow [5]", (66.7, 66.7)),
     "a heading between lines counts nowhere": ("Cups:\nOf glass [1].\n\nOf plastic [1].", (50.0, 50.0)),
     "an opening mark moves back, the next stays: [1] to glass, [2] to plastic": (
         "Of glass. [1][2] Of plastic.",
@@ -75,10 +66,6 @@ CASES = {
         (100.0, 100.0),
     ),
     "[1, 2] is not a mark here": ("Glass and plastic [1, 2].", (None, None)),
-    "six marks in two sentences: 2/2; 1 of 4 and 2 of 2": (
-        "Of glass [1][4][5][6]. Glass and plastic [1][2].",
-        (100.0, 50.0),
-    ),
 }
 
 
@@ -94,17 +81,14 @@ def test_alces_own_evaluator_differs_in_uncited_sentences_lines_and_marks(option
     assert of_answers(*three, options=options) == [(50.0, 100.0), (100.0, 100.0), (100.0, 66.7)]
 
 
-def test_a_bound_takes_later_passages_out():
-    # [7] is beyond 5, so that the sentence is in no share, as with the released code's psg_num of 5.
-    assert of_answers("The snow [7]. Of glass [1].", options=replace(ALIICE, bound=5)) == [(100.0, 100.0)]
-
-
 def test_the_tables_read_the_same_marks_for_both():
     assert read_alike(ALIICE_RELEASED) == replace(ALIICE, bound=5)
     paper = read_alike(PAPER)
     assert (paper.bound, paper.styles, paper.uncited) == (None, "all", "left out")
     # [1, 2] is read, and all of it leaves the claim: glass and plastic are held by both together.
     assert of_answers("Glass and plastic [1, 2].", options=paper) == [(100.0, 100.0)]
+    # [7] is beyond 5, so that the sentence is in no share, as with the released code's psg_num of 5.
+    assert of_answers("The snow [7]. Of glass [1].", options=replace(ALIICE, bound=5)) == [(100.0, 100.0)]
 
 
 class FlatParser:
@@ -160,11 +144,7 @@ WITHIN = {
         (100.0, 100.0),
         (None, None),
     ),
-    "without a coordination each claim is the cited word: 1/2, 1/2": (
-        "A cup of glass [1] not snow [4] is.",
-        (50.0, 50.0),
-        (0.0, 0.0),
-    ),
+    "no coordination, each claim is the cited word": ("A cup of glass [1] not snow [4] is.", (50.0, 50.0), (0.0, 0.0)),
     # ALCE: [3] holds both, so that [1], [5] and [2] are spare: 1 of 4, and 1 of 1 in the second line.
     "four marks in two groups, one line of two: 3/3, 4/5": (
         "A cup of glass [1][5] or plastic [2][3] is.\nOf glass [1].",

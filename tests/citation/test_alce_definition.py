@@ -205,16 +205,13 @@ def test_a_passage_without_a_title_is_its_text_or_stands_under_an_empty_title():
         seen.extend(text for text, _ in pairs)
         return [Verdict(True)] * len(pairs)
 
+    assert find_profile(PROFILES, "paper", "auto") == PAPER
+    assert find_profile(PROFILES, "aliice", "move all", "fails").name == "aliice|leading=move all|uncited=fails"
+    with pytest.raises(UserError, match="'paper'"):
+        find_profile(PROFILES, "papr")
     for options in (PAPER, RELEASED):
         alce_lines([Answer("a", "Rain fell [1].", (Passage("It rained."),))], entails, options)
     assert seen == ["It rained.", "Title: \nIt rained."]
-
-
-def test_choices_stand_behind_the_name_of_their_profile():
-    assert find_profile(PROFILES, "paper", "auto") == PAPER
-    assert find_profile(PROFILES, "aliice", "move all", "fails").name == "aliice|leading=move all|uncited=fails"
-    with pytest.raises(UserError, match="Did you mean 'paper'"):
-        find_profile(PROFILES, "papr")
 
 
 FIVE = tuple(Passage(f"passage {number}", f"title {number}") for number in range(5))

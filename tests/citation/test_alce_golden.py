@@ -116,8 +116,3 @@ def test_a_list_answer_is_exact(golden):
     assert percent(recall.value) == golden["qampari"]["citations"]["citation_rec"]
     assert percent(precision.value) == golden["qampari"]["citations"]["citation_prec"]
     assert stub.asked == {tuple(call) for call in golden["qampari"]["nli_calls"]}
-
-
-def test_the_released_code_reads_at_most_three_citations_of_a_sentence():
-    # eval.py's own default: --at_most_citations, default=3.
-    assert RELEASED.at_most == 3

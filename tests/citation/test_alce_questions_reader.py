@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import metaeval
-from metaeval.citation.alce.correctness import reader_values
 from metaeval.citation.alce.qa_model import best_span, extractive_reader
-from metaeval.citation.data_model import Answer
 from metaeval.core.errors import UserError
 from metaeval.scoring.backends.checkpoint import Checkpoint, find_model
 from metaeval.scoring.backends.model_loading import load_model, load_tokenizer
@@ -150,28 +148,6 @@ def test_answers_are_those_of_the_pipeline_in_any_company(golden):
     assert read([]) == []
 
 
-def test_answers_are_scored_with_what_the_reader_finds(golden):
-    model, tokenizer, answers = golden
-    # Three contexts of one line (an answer ends with its first), in which either model finds something.
-    asked = [pairs()[number] for number in (19, 24, 27)]
-    given = [answers[number] for number in (19, 24, 27)]
-    references = [
-        [{"question": asked[0][0], "short_answers": ["no such thing", given[0]]}],
-        [{"question": asked[1][0], "short_answers": ["no such thing"]}],
-        # One of two sub-questions is answered: exact 1/2, F1 1/2, no hit.
-        [{"question": asked[2][0], "short_answers": [short]} for short in (given[2].upper(), "no such thing")],
-    ]
-    own = [
-        Answer(str(number), context, (), reference={"qa_pairs": reference})
-        for number, ((_, context), reference) in enumerate(zip(asked, references, strict=True))
-    ]
-    assert reader_values([*own, Answer("x", "Lamp.", ())], extractive_reader(model, tokenizer)) == {
-        "qa_em": [1.0, 0.0, 0.5, None],
-        "qa_f1": [1.0, 0.0, 0.5, None],
-        "qa_hit": [1.0, 0.0, 0.0, None],
-    }
-
-
 def test_a_question_that_leaves_no_room_is_refused(golden):
     model, tokenizer, _ = golden
     read = extractive_reader(model, tokenizer)
@@ -179,13 +155,9 @@ def test_a_question_that_leaves_no_room_is_refused(golden):
     assert isinstance(read([("lamp?", long)])[0], str)
     with pytest.raises(UserError, match=r"'lamp lamp .*' \.\.\. is too long"):
         read([(long, long)])
-
-
-def test_tokenizers_that_pad_on_the_left_are_refused(golden):
-    model, tokenizer, _ = golden
     tokenizer.padding_side = "left"
     try:
-        with pytest.raises(UserError, match="fast tokenizer that pads on the right"):
+        with pytest.raises(UserError, match="pads on the right"):
             extractive_reader(model, tokenizer)
     finally:
         tokenizer.padding_side = "right"

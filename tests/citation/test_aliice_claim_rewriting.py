@@ -140,14 +140,10 @@ def test_a_prompt_of_ones_own_needs_its_places(tmp_path):
 @pytest.mark.parametrize(
     ("reply", "claim"),
     [
-        ("Other signs include Deuel's halo sign.", "Other signs include Deuel's halo sign."),
         ("Modified sentence: Tea is hot.", "Tea is hot."),
-        ("Claim: Tea is hot.", "Tea is hot."),
         ('"Tea is hot."', "Tea is hot."),
-        ("\n Tea is hot.\n", "Tea is hot."),
         ("Tea is hot.\nI left out the rest.", None),
         ("Tea is hot [1].", None),
-        ("", None),
         ("...", None),
         ("Modified sentence:", None),
     ],

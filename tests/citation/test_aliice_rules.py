@@ -203,9 +203,7 @@ def test_a_mark_after_a_comma_hangs_on_the_word_before_it():
     assert "nucleic acids" not in claims[0]
     # As released, the nearest token that holds the word or is held by it: "," is in "proteins,".
     assert [word for word, _ in hung(LIST, replace(PAPER, hangs_on="word"))[0]] == [",", ",", "blood"]
-
-
-def test_a_comma_alone_is_cited_where_there_is_no_word():
+    # A comma alone is cited where there is no word.
     assert hung("Boats carry coal , [1] which they sell[2].", PAPER)[0] == [("coal", 1), ("sell", 2)]
     assert hung(",[1] and so on it goes[2].", PAPER)[0] == [(",", 1), ("goes", 2)]
 

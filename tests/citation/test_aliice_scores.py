@@ -174,12 +174,6 @@ def test_a_mark_that_cites_nothing_costs_in_the_paper_profile_and_nothing_as_rel
     assert [filled(line, 0).recall for line in lines] == [None, 1]
 
 
-def test_a_mark_that_cites_nothing_beside_a_good_one_fails_alone():
-    # [1][9]: A entails: recall 1; marks 1 and 0.
-    scores, _ = judged("Cups can be made of glass[1][9].")
-    assert (scores.recall, scores.precision) == (1.0, 0.5)
-
-
 def test_zero_cites_nothing_or_the_last_passage():
     text = "Cups can be made of glass[0]."
     assert judged(text)[0].recall == 0.0
@@ -187,13 +181,24 @@ def test_zero_cites_nothing_or_the_last_passage():
     scores, lines = judged(text, replace(PAPER, zero="last passage"), passages=last)
     assert scores.recall == 1.0
     assert [line.problem for line in lines] == ["zero"]
+    # As released, five passages are the bound.
+    many, text = (*PASSAGES, *PASSAGES), "Cups can be made of glass[5]. Cups can be made of glass[6]."
+    for bound, recalls in ((5, [1, None]), (None, [1, 1])):
+        lines = judged(text, replace(RELEASED, bound=bound), entails_all, many)[1]
+        assert [line.recall for line in lines] == recalls
 
 
-def test_the_released_bound_of_five_leaves_later_passages_out():
-    many = (*PASSAGES, *PASSAGES)
-    text = "Cups can be made of glass[5]. Cups can be made of glass[6]."
-    assert [line.recall for line in judged(text, RELEASED, entails_all, many)[1]] == [1, None]
-    assert [line.recall for line in judged(text, replace(RELEASED, bound=None), entails_all, many)[1]] == [1, 1]
+def test_what_is_not_cited_has_no_value_and_is_not_open():
+    scores, lines = judged("Cups can be made of glass.")
+    assert (scores.recall, scores.precision, scores.f1, scores.cvcp) == (None, None, None, None)
+    assert [line.state for line in lines] == ["uncited"]
+    _, lines = judged("Cups can be made of glass[1]. It rains.", entails=entails_all)
+    ((share,), _) = citation_shares([Answer("a", "", PASSAGES)], lines)
+    assert (share.hits, share.total, share.open) == (1, 1, 0)
+    assert not any(map(unjudged_claim, claims_of(lines)))
+    # Beside a good one, a mark that cites nothing fails alone: A entails: recall 1; marks 1 and 0.
+    scores, _ = judged("Cups can be made of glass[1][9].")
+    assert (scores.recall, scores.precision) == (1.0, 0.5)
 
 
 def test_a_missing_verdict_is_in_no_denominator():
@@ -209,29 +214,12 @@ def test_a_missing_verdict_is_in_no_denominator():
 def test_lists_and_marks_after_the_full_stop_are_read_where_they_stand():
     text = "Cups can be made of glass [1, 4]. [2]\nThey break."
     scores, lines = judged(text)
-    assert [
-        (line.citation, text[line.start : line.end], line.sentence) for line in lines if line.start is not None
-    ] == [(1, "[1, 4]", 1), (4, "[1, 4]", 1), (2, "[2]", 1)]
+    shown = [(line.citation, text[line.start : line.end], line.sentence) for line in lines if line.start is not None]
+    assert shown == [(1, "[1, 4]", 1), (4, "[1, 4]", 1), (2, "[2]", 1)]
     assert scores.made_by == {"sentence": 1, "tree": 1}
     _, lines = judged(text, RELEASED, entails_all)
-    assert [(line.citation, line.state) for line in lines if line.start is not None] == [
-        (2, "judged"),
-        (1, "not read"),
-        (4, "not read"),
-    ]
-
-
-def test_a_set_without_citations_has_no_value():
-    scores, lines = judged("Cups can be made of glass.")
-    assert (scores.recall, scores.precision, scores.f1, scores.cvcp) == (None, None, None, None)
-    assert [line.state for line in lines] == ["uncited"]
-
-
-def test_claims_that_cite_nothing_and_do_not_count_are_not_open():
-    _, lines = judged("Cups can be made of glass[1]. It rains.", entails=entails_all)
-    ((share,), _) = citation_shares([Answer("a", "", PASSAGES)], lines)
-    assert (share.hits, share.total, share.open) == (1, 1, 0)
-    assert not any(map(unjudged_claim, claims_of(lines)))
+    shown = [(line.citation, line.state) for line in lines if line.start is not None]
+    assert shown == [(2, "judged"), (1, "not read"), (4, "not read")]
 
 
 WORDS = "Cups are made of which and , . don't cannot שלום 🙂 \u200b \x00 3.5%"

@@ -3,7 +3,6 @@
 import itertools
 import random
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,12 +10,10 @@ from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.measures import bounds, estimate, group_codes, macro, micro, value_of
 from metaeval.citation.parsers.dependency_parsers import find_parser
-from metaeval.citation.readers.answer_files import read_answers
 from metaeval.citation.scifi.answer_measures import counts, coverages, densities, entailments, text_shares
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 from metaeval.citation.scifi.facts import read_with_parser
-from metrics_zoo.overlap import Overlap
 
 
 def covered(made, text, facts):
@@ -41,6 +38,9 @@ def test_counts_add_up(made):
     }  # fmt: skip
     assert text_shares(read, [])["not_found"][0].value == 0
     assert counts([], []) == {}
+    for read in ([], [made.facts_of("It rained.")]):
+        entailment, coverage = entailments(read, fact_lines(read, made.Scored())), coverages(read, [])
+        assert (value_of(micro(entailment)), value_of(micro(coverage)), bounds(entailment, micro)[0]) == (None,) * 3
 
 
 def two_answers(made):
@@ -73,54 +73,33 @@ def test_scores_are_over_facts_or_over_answers_with_bounds(made):
     texts = text_shares(read, lines)
     nothing = [texts[name] for name in ("uncited", "not_found", "citations_without_facts")]
     assert [value_of(micro(shares)) for shares in nothing] == [0.0, 0.0, 0.0]
-    assert [own.value for own in entailment] == [1.0, 0.0]
-    assert [own.value for own in coverage] == [0.0, 1.0]
+    assert [[own.value for own in shares] for shares in (entailment, coverage)] == [[1.0, 0.0], [0.0, 1.0]]
     # Over answers the open fact makes the second answer 0 or 1/3: (1 + 0) / 2 to (1 + 1/3) / 2.
     assert bounds(entailment, macro) == (0.5, pytest.approx(2 / 3))
-
-
-def test_no_answers_and_answers_without_facts_have_no_value(made):
-    for read in ([], [made.facts_of("It rained.")]):
-        entailment, coverage = entailments(read, fact_lines(read, made.Scored())), coverages(read, [])
-        assert (value_of(micro(entailment)), value_of(micro(coverage))) == (None, None)
-        assert bounds(entailment, micro) == (None, None)
 
 
 def test_a_value_is_the_most_over_the_chunks_of_what_is_cited(made):
     read = [made.facts_of("It is Danish [1] and flows north [2].", (1, "Danish"), (1, "north"))]
     scored = made.Scored(Dane=0.4, steel=0.7, May=0.1, river=0.2)
     lines = fact_lines(read, scored, ScifiOptions(window=4), soft=True)
-    assert scored.calls == [
-        [
-            ("Title: Bridge\nA Dane built it.", "Danish?"),
-            ("Title: Bridge\nIt is of steel.", "Danish?"),
-            ("Title: Bridge\nIt opened in May.", "Danish?"),
-            ("The river flows north.", "north?"),
-        ]
-    ]
-    assert [(line.value, line.passage, line.chunk, line.citations, line.distance) for line in lines] == [
-        (0.7, 1, 2, (1,), 0),
-        (0.2, 2, 1, (2,), 0),
-    ]
+    chunks = [f"Title: Bridge\n{text}" for text in ("A Dane built it.", "It is of steel.", "It opened in May.")]
+    assert scored.calls == [[*((chunk, "Danish?") for chunk in chunks), ("The river flows north.", "north?")]]
+    shown = [(line.value, line.passage, line.chunk, line.citations, line.distance) for line in lines]
+    assert shown == [(0.7, 1, 2, (1,), 0), (0.2, 2, 1, (2,), 0)]
     # (0.7 + 0.2) / 2; decided at 0.5 it is (1 + 0) / 2.
     assert entailments(read, lines)[0].value == pytest.approx(0.45)
     binary = fact_lines(read, made.Scored(steel=0.7, river=0.2), ScifiOptions(window=4))
-    assert [line.value for line in binary] == [1.0, 0.0]
-    assert [(line.segment, line.sentence_start, line.sentence_end, line.cited_at) for line in binary] == [
-        ("Danish", 0, 37, 12),
-        ("north", 0, 37, 28),
-    ]
-
-
-def test_titles_open_every_chunk_and_a_cut_premise_is_told(made):
-    read = [made.facts_of("It is Danish [1].", (1, "Danish"))]
-    scored = made.Scored(Bridge=0.6)
-    (line,) = fact_lines(read, scored, ScifiOptions(window=4), soft=True)
-    assert {premise.partition("\n")[0] for premise, _ in scored.calls[0]} == {"Title: Bridge"}
+    shown = [(line.value, line.segment, line.sentence_start, line.sentence_end, line.cited_at) for line in binary]
+    assert shown == [(1.0, "Danish", 0, 37, 12), (0.0, "north", 0, 37, 28)]
     # Of equal values the first chunk decided. "Title: Bridge A Dane built it." has 6 words, the others too.
+    read = [made.facts_of("It is Danish [1].", (1, "Danish"))]
+    (line,) = fact_lines(read, made.Scored(Bridge=0.6), ScifiOptions(window=4), soft=True)
     assert (line.value, line.chunk, line.cut) == (0.6, 1, False)
-    (line,) = fact_lines(read, scored, ScifiOptions(), soft=True)
+    (line,) = fact_lines(read, made.Scored(Bridge=0.6), soft=True)
     assert line.cut
+    with pytest.raises(ValueError, match=r"1\.5"):
+        fact_lines(read, made.Scored(Bridge=1.5), soft=True)
+    assert fact_lines(read, made.Scored(Bridge=1.5))[0].value == 1.0
 
 
 @pytest.mark.parametrize(
@@ -180,13 +159,6 @@ def test_a_missing_verdict_leaves_a_fact_open_unless_it_has_the_most_already(mad
     assert [line.value for line in decided] == [1.0, 1.0]
 
 
-def test_scores_that_are_no_shares_are_refused(made):
-    read = [made.facts_of("It is long [2].", (1, "long"))]
-    with pytest.raises(ValueError, match=r"a score from 0 to 1, but the backend gave 1\.5"):
-        fact_lines(read, made.Scored(river=1.5), soft=True)
-    assert fact_lines(read, made.Scored(river=1.5))[0].value == 1.0
-
-
 def scored(read, values):
     """Entailment and coverage of each answer, where a fact has the value of its number, W0, W1 and so on."""
 
@@ -229,7 +201,7 @@ def _numbers(one, sentences):
 
 
 @pytest.mark.parametrize("average", [micro, macro])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_ends_are_those_of_every_truth_with_one_fact_in_each_sentence(made, average, seed):
     draws = random.Random(seed)
     sizes = [draws.randrange(1, 4) for _ in range(3)]
@@ -267,7 +239,6 @@ def test_a_lost_sentence_leaves_its_answer_open_if_it_cites(made):
     assert (share.value, share.filled(False).value, share.filled(True).value) == (None, 0.0, 1.0)
 
 
-SCHOLARQA = Path(__file__).parents[3] / "shared" / "data" / "scholarqabench" / "human_answers.json"
 PASSAGES = (
     Passage("A Dane built it. It is of steel.", "Bridge"),
     Passage("It flows."),
@@ -313,33 +284,3 @@ def test_mangled_answers_do_not_crash_and_every_mark_is_accounted_for(options):
     for line in lines:
         assert (line.value is not None) == (line.state == "judged") or line.state == "fails"
         assert bool(line.reason) == (line.state == "unjudged")
-
-
-@pytest.mark.skipif(not SCHOLARQA.exists(), reason="shared/data is not beside the project")
-def test_published_answers_are_judged_without_a_model():
-    pytest.importorskip("spacy", reason="needs the extra 'citation'")
-
-    answers = read_answers(SCHOLARQA)
-    read = read_with_parser(answers, find_parser("small"))
-    overlap = Overlap()
-
-    def entails(pairs):
-        scores = overlap.score([premise for premise, _ in pairs], [claim for _, claim in pairs])
-        return [Verdict(one.score is not None and one.score >= 0.5, one.score, str(one.status)) for one in scores]
-
-    lines = fact_lines(read, entails, soft=True)
-    found = counts(read, lines)
-    marks = [(mark, len(answer.passages)) for answer in answers for mark in find_marks(answer.text, first=answer.first)]
-    no_passage = sum(not 1 <= mark.number <= passages for mark, passages in marks)
-    assert (len(marks), found["problem: out of range"]) == (775, no_passage) == (775, 10)
-    assert "marks: not read" not in found
-    # A sentence with several citations has several facts; each fact of a cited sentence has its citation.
-    assert len(lines) > sum(len(each.sentences) for each in read)
-    assert all(line.citations for line in lines if line.state != "uncited")
-    # What people cite holds more of the fact's words than the next passage of the same list does.
-    shifted = [
-        replace(each, answer=replace(each.answer, passages=(*each.answer.passages[1:], *each.answer.passages[:1])))
-        for each in read
-    ]
-    own, other = (entailments(each, fact_lines(each, entails, soft=True)) for each in (read, shifted))
-    assert value_of(micro(own)) > value_of(micro(other)) + 0.05

@@ -105,11 +105,6 @@ def test_entries_that_are_no_facts_are_counted_and_not_read(text, facts, problem
     assert counted == ({"duplicate fact": 1, "fact with a citation mark": 1} if problems is None else problems)
 
 
-@pytest.mark.parametrize("text", ["1992", '{"segment": ""}', '{"segment": 1992}', '{"segment": ["1992"]}', "{}"])
-def test_a_reply_of_another_form_names_no_segment(text):
-    assert read_segment(text) is None
-
-
 def test_a_sentence_without_facts_is_lost_with_the_reason():
     cut = reply('{"facts": ["It', "length")
     failed, long = Failure(Cause.REFUSED, "not this one"), Failure(Cause.TOO_LONG, "too long")
@@ -217,36 +212,21 @@ def asked_with(replies):
         ("- He acted.\n- It was in 1992.", ("He acted.", "It was in 1992."), 0),
         ("Facts:\n1. He acted.\n2) It was in 1992.\n", ("He acted.", "It was in 1992."), 1),
         ("• He acted.\n\n* He acted.", ("He acted.",), 0),
-        ("He acted in a film.", ("He acted in a film.",), 0),
         ("1992. A year.", ("1992. A year.",), 0),
         ("-no space after the dash", ("-no space after the dash",), 0),
+        *((reply, None, 0) for reply in (" \n", "He acted.\nIt was in 1992.", '{"facts":\n["He acted."]}')),
     ],
 )
-def test_each_item_of_a_list_is_a_fact(reply, facts, others):
-    found, counted = read_listed(reply)
-    assert found == facts
-    assert counted["line that is not a list item"] == others
+def test_each_item_of_a_list_is_a_fact_and_several_lines_without_items_cannot_be_read(reply, facts, others):
+    found, counted = read_listed(reply) or (None, {"line that is not a list item": 0})
+    assert (found, counted["line that is not a list item"]) == (facts, others)
 
 
-@pytest.mark.parametrize("reply", ["", " \n", "He acted.\nIt was in 1992.", '{"facts":\n["He acted."]}'])
-def test_several_lines_without_items_cannot_be_read(reply):
-    assert read_listed(reply) is None
-
-
-@pytest.mark.parametrize(
-    ("reply", "segment"),
-    [
-        ("in 1992", "in 1992"),
-        ('Segment: "in 1992"\n', "in 1992"),
-        ("question: “a film”", "a film"),
-        ("'twas", "'twas"),
-        ("", None),
-        ("Segment:", None),
-        ("in 1992\nbecause it names the year", None),
-    ],
-)
-def test_a_segment_is_the_only_line(reply, segment):
-    assert read_line(reply) == segment
+def test_a_segment_is_the_only_line_or_the_field_of_its_json():
+    lines = ['Segment: "in 1992"\n', "question: “a film”", "'twas", "", "Segment:", "in 1992\nit names the year"]
+    assert [read_line(line) for line in lines] == ["in 1992", "a film", "'twas", None, None, None]
+    replies = ["1992", '{"segment": ""}', '{"segment": 1992}', '{"segment": ["1992"]}', "{}"]
+    assert [read_segment(text) for text in replies] == [None] * 5
 
 
 def test_a_papers_prompts_are_answered_in_plain_text(tmp_path):

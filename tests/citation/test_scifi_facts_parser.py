@@ -204,25 +204,12 @@ def test_claims_stand_alone(name):
     assert [claim for claim, *_ in claims_in(record["sentence"])] == CLAIMS[name]
 
 
-def test_claims_are_written_as_the_sentence_was():
-    sentence = (
-        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey[1] and paid by Dr. Sloan[2]."
-    )
-    assert [claim for claim, *_ in claims_in(sentence)] == [
-        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey",
-        "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was paid by Dr. Sloan",
-    ]
-
-
 # Written by hand; an empty text is the whole sentence, since the rules gave up.
 SENTENCES = {
     # Marks in the place of a noun get a name, but where the sentence can do without their phrase.
     "Finally, [9] presents a bridge.": ["Finally, the cited source presents a bridge."],
-    "Paper [0] describes bridges.": ["The cited paper describes bridges."],
-    "Trams are slow, as in [9].": ["Trams are slow, as in the cited source."],
     "Steel [1] is strong.": ["Steel is strong."],
     "Bridges fell, as shown in [1].": ["Bridges fell."],
-    "One study [1] found storms.": ["One study found storms."],
     "Pens and paper[1] sold well.": ["Pens and paper sold well."],
     "Paper [1] describes bridges, while Paper [2] describes storms.": [
         "The cited paper describes bridges",
@@ -240,10 +227,6 @@ SENTENCES = {
     "The court ruled the law void [1], making appeals pointless [2].": [
         "The court ruled the law void",
         "The court was making appeals pointless",
-    ],
-    "The plant opened in 1905 [1], thereby creating jobs [2].": [
-        "The plant opened in 1905",
-        "The plant was thereby creating jobs",
     ],
     "The drill wakes everybody [1], making the team more alert [2] and encouraging practice [3].": [
         "The drill wakes everybody",
@@ -265,20 +248,6 @@ SENTENCES = {
 def test_what_the_rules_leave_out_and_where_they_give_up(sentence):
     texts = ["" if rule.startswith("fallback") else claim for claim, rule, _ in claims_in(sentence)]
     assert texts == SENTENCES[sentence]
-
-
-def test_a_list_behind_commas_has_no_noun_marks():
-    assert not prepared("Light shines on spheres,[1] rings, [2] bottles, [3] and disks [4].")[2]
-
-
-def test_a_relative_clause_gets_its_noun():
-    # The river , which rises in Spain[1] , enters France[2]
-    tokens = ("The", "river", ",", "which", "rises", "in", "Spain", ",", "enters", "France")
-    labels = ("det", "nsubj", "punct", "nsubj", "relcl", "prep", "pobj", "punct", "ROOT", "dobj")
-    tree = Tree(tokens, labels, (1, 8, 1, 4, 1, 4, 5, 1, -1, 8), 8)
-    assert [tokens[place] for place in cut_claim(tree, 6, [9])[0]] == "The river rises in Spain".split()
-    # The other claim keeps the noun and leaves the clause.
-    assert [tokens[place] for place in cut_claim(tree, 9, [6])[0]] == "The river enters France".split()
 
 
 def test_what_hangs_on_a_joined_phrase_keeps_its_place_and_its_rules():
