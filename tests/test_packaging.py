@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tarfile
 import tomllib
-import venv
 import zipfile
 from pathlib import Path
 
@@ -76,21 +75,6 @@ def test_the_sdist_builds_the_same_wheel(built, tmp_path):
     (source,) = tmp_path.iterdir()
     call(sys.executable, "-m", "hatchling", "build", "-t", "wheel", cwd=source)
     assert contents(source / "dist" / wheel.name) == contents(wheel)
-
-
-@pytest.mark.slow
-def test_pip_installs_a_clone_with_all_that_it_needs_and_no_torch(clone, tmp_path):
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
-    pip = (python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", f"git+{clone.as_uri()}")
-    ended = subprocess.run([str(word) for word in pip], cwd=tmp_path, capture_output=True, text=True)
-    if ended.returncode and "ould not find a version" in ended.stderr:
-        pytest.skip("no package index within reach: what metaeval needs cannot be installed")
-    assert ended.returncode == 0, ended.stderr
-    # -I: without the packages of PYTHONPATH.
-    listed = call(python, "-I", "-m", "pip", "list", "--format", "freeze", cwd=tmp_path)
-    assert "torch==" not in listed
-    assert "1,054 scored" in call(python, "-I", "-m", "metaeval", "run", "--full", cwd=tmp_path)
 
 
 def test_the_version_stands_in_one_place_and_the_changelog_has_it():

@@ -43,8 +43,3 @@ def test_judgements_add_ratings_and_annotators(cli, bench):
     assert (both["rated"], both["rating"], both["ratings"]) == (3, pytest.approx(1.25 / 3), 9)
     out = cli("data", "show", bench[0], "--human", bench[1]).out
     assert "annotators" in out
-
-
-def test_a_file_without_responses_is_refused(refused, tmp_path):
-    (tmp_path / "empty.citeeval").write_text("[]")
-    assert "empty.citeeval holds no responses" in refused("data", "show", "empty.citeeval")

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import metaeval
-from metaeval.core.errors import UserError
 from tests.cli.samples import lines_of, write_lines
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
@@ -158,14 +157,3 @@ def test_a_condition_is_part_of_the_system_s_name_and_of_the_signature(ran, fake
         assert "answer_words=200,documents=2,document_text=summary,shuffle=4|" in signed
         told = ran(*words, "-s", "negatives=4")
     assert "negatives from other questions: 12" in told.err
-
-
-def test_the_function_gives_the_commands_answers_to_the_next_one(ran, fake, questions, tmp_path):
-    with fake.ChatServer(answer=writer) as server:
-        ran("cite", "generate", questions, "-o", "a.jsonl", "--model", "tiny", "--base-url", server.url)
-        for given in (questions, QUESTIONS):
-            answers = metaeval.cite.generate(given, "tiny", base_url=server.url, results=tmp_path / "results")
-            assert answers == lines_of(tmp_path / "a.jsonl")
-    with pytest.raises(UserError, match="from one file, and 2 are given"):
-        metaeval.cite.generate([questions, questions], "tiny")
-    assert len(metaeval.label(answers, 4, results=tmp_path / "results")) == 4

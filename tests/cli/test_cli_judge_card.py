@@ -3,11 +3,9 @@
 import re
 
 import numpy as np
-import pandas
 import pytest
 from sklearn.metrics import cohen_kappa_score, recall_score
 
-import metaeval
 from metaeval.core.errors import UserError
 from metaeval.core.files import csv_text
 from metaeval.report.judge_card import judge_cards
@@ -71,15 +69,6 @@ def test_yes_and_no_against_three_levels_are_shown_at_both_cuts(carded):
         assert chosen["judge"]["kappa"].value == pytest.approx(kappa, abs=1e-12)
         assert "kappa_full" not in chosen["judge"]
     assert found["judge"]["accuracy"].value is None
-
-
-def test_bounds_of_missing_verdicts_name_the_cut(carded):
-    people = ["full", "partial", "none", "none"] * 10
-    printed, found = carded({"label": people, "judge": ["yes", "no", "no", ""] * 10})
-    bounds = " ".join(printed.split())
-    for cut in ("full", "some"):
-        tnr = found["judge"][f"tnr_{cut}"]
-        assert f"TNR at {cut} [{tnr.worst:.3f}..{tnr.best:.3f}]" in bounds
 
 
 def test_a_column_with_an_unknown_word_is_said(carded, refused, caplog):
@@ -155,16 +144,3 @@ def test_the_tables_and_the_page_have_the_matrix(carded, tmp_path):
     page = (tmp_path / "results/latest/report.html").read_text()
     share = f"{100 * sum(PEOPLE & JUDGE) / sum(PEOPLE):.1f}%"
     assert f'class="shaded" style="--share: {share}">{sum(PEOPLE & JUDGE)}<' in page
-
-
-def test_a_metric_is_a_judge_and_python_has_the_card(tmp_path):
-    columns = {
-        "id": [str(n) for n in range(N)],
-        "label": np.where(PEOPLE, "pass", "fail").tolist(),
-        "judge": JUDGE.astype(int).tolist(),
-    }
-    settings = {"protocols": ["verdicts"], "interval": {"resamples": 0}, "results": tmp_path}
-    results = metaeval.evaluate(data=pandas.DataFrame(columns), **settings)
-    (row,) = (row for row in results[0].rows if row.kind == "metric")
-    assert row.values["tpr"].value == pytest.approx(recall_score(PEOPLE, JUDGE), abs=1e-12)
-    assert "TPR" in repr(results)

@@ -1,10 +1,6 @@
 """`metaeval metrics ...`: what a person sees, how a command ends, and that nothing is downloaded or imported for it."""
 
-from pathlib import Path
-
 import pytest
-
-from metaeval.core.config import RunConfig
 
 
 def test_the_list_says_what_each_metric_needs(cli, no_network, monkeypatch):
@@ -26,19 +22,6 @@ def test_lists_fit_in_80_columns_and_lose_nothing(cli, monkeypatch, command):
         printed[width] = cli(*command).out
     assert max(map(len, printed["80"].splitlines())) <= 80
     assert sorted("".join(printed["80"].split())) == sorted("".join(printed["400"].split()))
-
-
-def test_a_job_without_metrics_is_listed_without_the_default_ones(ran):
-    Path("rated.csv").write_text("id,group,gold,mine\n" + "".join(f"{n},g{n % 5},{n % 2},{n % 3}\n" for n in range(30)))
-    ran("evaluate", "-d", "ratings", "--data", "rated.csv", "-s", "interval.resamples=20", "-q")
-    ran("run", "-m", "overlap", "-p", "correlation", "-s", "controls=false", "-s", "interval.resamples=20", "-q")
-    rated, run = (
-        next(line for line in ran("results", "list").out.splitlines() if f" {command} " in line)
-        for command in ("evaluate", "run")
-    )
-    names = RunConfig().metrics
-    assert "overlap" in run
-    assert not any(name in rated for name in names)
 
 
 def test_show_downloads_nothing(ran, no_network, tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 from metaeval.core.files import write_table
 from metaeval.report.result import load_result
 from metaeval.scoring.score_files import read_scores
-from tests.cli.samples import write_lines
 
 pyarrow = pytest.importorskip("pyarrow", reason="needs the extra 'parquet'")
 pq = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'parquet'")
@@ -87,9 +86,7 @@ FAULTS = {
     'row 66: id "r62" is also that of pairs.parquet row 63': (last("id", "r62"), DATA),
     'row 1, column "statement" is 3; it must be a text': (made(statement=[3] * ROWS), DATA),
     "has no column for the statement": ({name: cells for name, cells in made().items() if name != "statement"}, DATA),
-    'p.csv line 67, column "statement"': (last("statement", None), ["-d", "ratings", "--data", "p.csv"]),
     "none is given": (made(), ["-d", "ratings"]),
-    "no.tsv does not exist": (made(), ["-d", "ratings", "--data", "no.tsv"]),
     "Unknown split of ratings 'dev'": (made(), [*DATA, "--split", "dev"]),
 }
 
@@ -97,7 +94,7 @@ FAULTS = {
 @pytest.mark.parametrize("message", FAULTS)
 def test_a_wrong_table_is_refused_before_anything_is_scored(message, refused):
     columns, words = FAULTS[message]
-    write(columns, "p.csv" if "p.csv" in words else "pairs.parquet")
+    write(columns)
     assert message in refused("score", "-m", "toys:Company", *words, "-q")
     assert not Path("log").exists()
 
@@ -124,19 +121,6 @@ def test_pairs_keep_their_ids_until_their_scores_are_evaluated(cli, ending, tmp_
         (row,) = load_result(tmp_path / "results/latest/correlation.json").rows
         found.append((row.metric, row.scored, row.values["spearman"].value))
     assert found == [("overlap", 1054, pytest.approx(found[0][2], abs=1e-12))] * 2
-
-
-def test_pairs_in_json_lines_are_scored_and_those_without_a_label_left_out(cli, tmp_path):
-    statements = {"full": "The dam opened.", None: "It opened.", "none": "Shops closed.", "partial": "A dam opened."}
-    texts = ({"source": "The dam opened.", "level": level, "statement": text} for level, text in statements.items())
-    rows = [{"pair_id": f"p{n}", **text} for n, text in enumerate(texts)]
-    (tmp_path / "p.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    write_lines(tmp_path / "p.jsonl", rows)
-    cli("score", "-d", "ratings", "--data", "p.jsonl", "-m", "overlap", "-o", "scores")
-    assert [*read_scores(tmp_path / "scores/overlap.jsonl")[0].answers] == ["p0", "p1", "p2", "p3"]
-    cli("evaluate", "scores/overlap.jsonl", "-d", "ratings", "--data", "p.jsonl", "-p", "correlation", *QUICK)
-    (row,) = load_result(tmp_path / "results/latest/correlation.json").rows
-    assert (row.metric, row.scored) == ("overlap", 3)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +238,6 @@ def test_every_form_of_a_table_gives_the_same_scores_and_the_same_result_file(ra
         ({}, ["--map", "source=sauce"], "no column \"sauce\". Did you mean 'source'?"),
         ({"source": ["", *["x"] * 69]}, [], 'pairs rating r0, column "source" is blank'),
         ({}, ["-s", "chunk.size=50"], "chunk.size=50 is for data with cited documents"),
-        ({}, ["-s", "aggregate=mean"], "aggregate=mean is for data with cited documents"),
         ({}, ["-u", "page"], "unit=page is for data with cited documents"),
         ({"judge": [0.5] * ROWS}, ["-m", "juge"], "Did you mean 'judge'"),
     ],
