@@ -79,20 +79,22 @@ def test_coefficients_are_fitted_through_faults_and_used(asked, ran, contents, r
     assert len(contents(folder)) == 4  # two tables, their page, and the coefficients
 
 
-def test_a_judge_of_whom_nothing_can_be_read_is_not_blamed_on_the_data(asked, rated, tmp_path):
-    ended, _ = asked(lambda body: "I like it.", "cite", "refit", rated, *QUICK, code=2)
-    assert "of 10 requests about their citations 10 malformed; the first reply begins 'I like it.'" in ended.err
+@pytest.mark.parametrize(
+    ("useful", "said"),
+    [
+        # A judge of whom nothing can be read is not blamed on the data.
+        ("Number 99.", "of 10 requests about their citations 10 malformed; the first reply begins 'I like it.'"),
+        # Nine answers of two statements with citations each.
+        ("Number 3.", "Left out: requests unparsed 9, statements not edited by the judge 18."),
+    ],
+)
+def test_too_little_to_learn_from_says_what_was_left_out(asked, rated, tmp_path, useful, said):
+    def some(body):
+        return judge(body) if useful in body["messages"][0]["content"] else "I like it."
+
+    ended, _ = asked(some, "cite", "refit", rated, *QUICK, code=2)
+    assert said in ended.err
     assert not (tmp_path / "results").exists()
-
-
-def test_too_little_to_learn_from_says_what_was_left_out(asked, rated):
-    def one(body):
-        return judge(body) if "Number 3." in body["messages"][0]["content"] else "I like it."
-
-    ended, _ = asked(one, "cite", "refit", rated, *QUICK, code=2)
-    assert "Coefficients cannot be fitted to 2 statements with citations, edits and a rating" in ended.err
-    # Nine answers of two statements with citations each.
-    assert "Left out: requests unparsed 9, statements not edited by the judge 18." in ended.err
 
 
 def test_the_signature_tells_options_and_ratings_apart(asked, rated, tmp_path):

@@ -122,14 +122,6 @@ def test_a_job_without_a_recipe_says_so(cli, ran):
     assert "cannot be rerun, because its command line was not recorded" in cli("results", "rerun").err
 
 
-def test_a_changed_file_of_a_run_is_told(cli, ran, refused):
-    ran("run", "-m", "overlap", "-p", "classification", *TYPED)
-    Path("results/latest/classification.json").write_text("{}")
-    assert "classification.json: the file has changed since it was written" in cli("results", "show").err
-    write_lines(Path("mine.jsonl"), [{"pair_id": "a", "score": 1}])
-    assert refused("results", "show", "mine.jsonl")
-
-
 def test_a_changed_file_is_named(cli, ran):
     ran("plan", "overlap", "rouge", *TYPED)
     Path("results/latest/power-overall.json").write_text("no table\n")

@@ -45,13 +45,6 @@ def test_scores_written_and_read_back_give_the_digits_of_a_run(cli, ran, small, 
     assert [values(tmp_path, p) for p in ("correlation", "classification", "retrieval")] == direct
 
 
-def test_pairs_are_all_that_a_metric_elsewhere_needs(ran, small, pairs, write_scores, tmp_path):
-    file = write_scores([{"pair_id": p["pair_id"], "score": float(p["level"] == "full")} for p in pairs])
-
-    ran("evaluate", file, *small, "-p", "classification", "-q")
-    assert values(tmp_path, "classification")["fs_ns"] == 1.0
-
-
 def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, ran, small, pairs, tmp_path, caplog):
     rows = [f"{pair['pair_id']},{number % 3},{number % 5}" for number, pair in enumerate(pairs)]
     (tmp_path / "mine.csv").write_text("\n".join(["Pair,one,other", *rows]))
