@@ -7,7 +7,6 @@ import numpy as np
 import pandas
 import pytest
 
-import metaeval
 from metaeval.citation.readers.answer_files import read_answers
 from metaeval.cli.app import retyped_command
 from metaeval.core.errors import ColumnsError, UserError
@@ -93,12 +92,6 @@ def test_every_reader_finds_every_passage(reader, tmp_path, caplog):
     expected = [passages[place] for passages in PASSAGES for place in (0, 1, 2, 0)]
     assert [row.source for row in items.rows] == expected
     assert "point at no passage" not in caplog.text
-
-
-def test_labels_are_drawn_of_every_citation():
-    drawn = metaeval.label(ROWS, n=12)
-    assert len(drawn) == 12
-    assert {one["passage"] for one in drawn} == {one for passages in PASSAGES for one in passages}
 
 
 @pytest.mark.parametrize("pipeline", ["", "alce", "aliice"])

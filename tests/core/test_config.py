@@ -13,7 +13,6 @@ from metaeval.core.config_files import (
     config_folders,
     dataset_variant,
     metric_variant,
-    read_experiment,
     variants,
 )
 from metaeval.core.declared import validated
@@ -232,13 +231,6 @@ def test_a_shipped_experiment_names_things_that_exist(path):
         for name in run.metrics:
             load_metric(name, run)
         assert len(find_protocols(run)) == len(run.protocols)
-
-
-def test_the_judges_of_the_base_paper_have_no_price_that_the_user_did_not_give():
-    values = read_experiment(Path("base-paper-judges"), {}, "experiments")
-    assert values["metric_options"].keys() == set(values["metrics"])
-    for options in values["metric_options"].values():
-        assert options.keys().isdisjoint({"price_in", "price_out"})
 
 
 @pytest.mark.parametrize(

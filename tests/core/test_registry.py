@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.analyses import FIRST_PAGE, GROUPS, names_in
 from metaeval.core import registry
 from metaeval.core.errors import UserError
 from metaeval.corpus.dataset import Dataset
@@ -117,10 +116,3 @@ def test_an_entry_that_cannot_be_imported_is_named_with_its_target(entries, valu
     entries(("broken", value))
     with pytest.raises(UserError, match=rf"^The metric 'broken' \({value}\) cannot be imported: .*{why}$"):
         registry.find("metric", "broken")
-
-
-def test_the_first_page_of_help_has_the_summary_of_each_analysis():
-    sentences = {name: text for page in FIRST_PAGE.values() for name, text in page.items()}
-    assert {*sentences} == {*names_in("")}
-    analyses = {name for name in sentences if name in registry.names("analysis")}
-    assert {name: registry.find("analysis", name).summary for name in analyses} | GROUPS == sentences

@@ -9,23 +9,6 @@ from metaeval.corpus.data_rows import DataRow, finite, finite_or_none, read_rows
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        b'{"a": 1}\n{"a": 2}\n',
-        b'\xef\xbb\xbf{"a": 1}\r\n\r\n{"a": 2}',
-        b'[{"a": 1}, {"a": 2}]',
-        b'\n [\n{"a": 1},\n{"a": 2}]',
-        gzip.compress(b'{"a": 1}\n{"a": 2}\n', mtime=0),
-        gzip.compress(b'[{"a": 1}, {"a": 2}]', mtime=0),
-    ],
-)
-def test_form_is_told_from_the_content(tmp_path, content):
-    path = tmp_path / "any.name"
-    path.write_bytes(content)
-    assert [row.number("a") for row in read_rows(path)] == [1, 2]
-
-
-@pytest.mark.parametrize(
     ("content", "says"),
     [
         (b'{"a": 1}\n{"a": \n', "line 2 is not JSON"),

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from contextlib import suppress
-from random import Random
 
 import pytest
 
@@ -124,9 +123,12 @@ def test_annotators_are_told_apart(tmp_path):
     records = [label_studio(task, level) for task, level in PAIRS]
     for record in records:
         record["annotations"][1]["was_cancelled"] = False
-    path = written(tmp_path / "export.json", records)
-    assert levels_in(path).levels["c0"] == (2, 0)
-    assert read_ratings(path).columns.votes[0] == {"ana": 2.0, "8": 0.0}
+    in_columns = {"support.responses.users": ["ana", "8"], "support.responses.status": ["submitted"] * 2}
+    listed = [columns(0, TASKS[0], "full") | {"annotator": "ana"}, columns(0, TASKS[0], "none") | {"annotator": 8}]
+    for tool in (records, [row | in_columns for row in EXPORTS["argilla-columns"]], listed):
+        path = written(tmp_path / "export.jsonl", [*tool, columns(1, TASKS[1], "full")] if tool is listed else tool)
+        assert levels_in(path).levels["c0"] == (2, 0)
+        assert read_ratings(path).columns.votes[0] == {"ana": 2.0, "8": 0.0}
 
 
 def test_of_two_questions_with_levels_one_is_to_be_named(tmp_path):
@@ -157,59 +159,3 @@ def test_a_broken_record_ends_in_one_sentence_or_is_no_label(tmp_path, tool, bro
     for read in (levels_in, read_ratings):
         with suppress(UserError):
             read(path)
-
-
-def columns_of(task, answers):
-    """A record of Argilla in three columns for each question, with a comment that is no level."""
-    named = {"": [level for _, level, _ in answers], ".users": [who for who, *_ in answers]}
-    named[".status"] = ["discarded" if lost else "submitted" for *_, lost in answers]
-    comments = {"why.responses": ["só — 見た"], "why.responses.users": ["ana"], "why.responses.status": ["submitted"]}
-    return {**task, **{f"support.responses{end}": values for end, values in named.items()}, **comments}
-
-
-# Of a task and its answers (who, level, whether it was given up) the records of a tool, and whether it names people.
-FORMS = {
-    "label-studio": lambda task, answers: [
-        {
-            **label_studio(task, "full"),
-            "annotations": [
-                {"completed_by": {"email": who}, "was_cancelled": lost, "result": [choice("support", WORDS[level])]}
-                for who, level, lost in answers
-            ],
-        }
-    ],
-    "label-studio-columns": lambda task, answers: [
-        {**columns(int(task["id"][1:]), task, "" if lost else level), "annotator": who} for who, level, lost in answers
-    ],
-    "argilla-columns": lambda task, answers: [columns_of(task, answers)],
-}
-
-
-@pytest.fixture(scope="module")
-def labelled():
-    """90 tasks in many scripts, each with its answers: none, one or two, some given up."""
-    random, tasks = Random(5), []
-    for n in range(90):
-        name, place = random.choice(["Talsperre", "भाखड़ा", "三峡", "Itaipú \u2028", 'Hoover, "west"']), f"Dam {n}"
-        task = {"id": f"c{n}", "statement": f"{name} {place} is 90 m tall.", "passage": f"{name} {place}: {n} m."}
-        people = random.sample(["ana", "bé@x.org"], random.choice([0, 1, 1, 1, 2]))
-        level = random.choice([*LEVELS])
-        task |= {"group": f"g{n // 3}", "judge": round(NUMBERS[level] / 2 * random.random(), 3)}
-        answers = [(who, random.choice([level, "partial"]), random.random() < 0.1) for who in people]
-        tasks.append((task, answers))
-    return tasks
-
-
-@pytest.mark.parametrize("tool", FORMS)
-def test_records_have_the_values_of_the_plain_table_in_every_form(tmp_path, tool, labelled):
-    judged = [(task, *answer) for task, answers in labelled for answer in answers]
-    plain = [{**task, "level": level, "annotator": who} for task, who, level, lost in judged if not lost]
-    records = [record for task, answers in labelled for record in FORMS[tool](task, answers)]
-    values = []
-    for name, rows in (("plain", plain), ("export", records)):
-        path = written(tmp_path / f"{name}.jsonl", rows)
-        levels = labels_of(path, items_of([task for task, _ in labelled])).levels
-        rated = read_ratings(path)
-        rows = [(row.group, row.gold, *sorted(row.votes.values()), rated.scores["judge"][row.id]) for row in rated.rows]
-        values.append(({key: sorted(each) for key, each in levels.items()}, sorted(rows)))
-    assert values[0] == values[1]

@@ -5,18 +5,15 @@ import logging
 import re
 import sys
 import unicodedata
-from pathlib import Path
 
 import pytest
 
 import metaeval
 from metaeval.core.errors import UserError
 from metaeval.corpus import languages
-from metaeval.corpus.languages import FUNCTION_WORDS, language_of, plain_word, stemmer, word_pattern, words_of
+from metaeval.corpus.languages import language_of, plain_word, stemmer, word_pattern, words_of
 from metaeval.corpus.sentences import language_note
 from metaeval.report.cautions import cautions
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 TEXTS = {
     # The first sentences of the Universal Declaration of Human Rights, article 1, in the official translations.
@@ -103,11 +100,6 @@ def test_marks_are_those_of_unicode():
     assert all((one.match(char) is not None) == (unicodedata.category(char) in ("Mn", "Mc")) for char in every)
 
 
-def test_function_words_are_words_of_their_own():
-    for words in FUNCTION_WORDS.values():
-        assert all(word_pattern().fullmatch(word) and plain_word(word) == word for word in words)
-
-
 def test_stems_are_those_of_snowball_or_the_error_names_what_is_missing(monkeypatch):
     with pytest.raises(UserError, match=re.escape("There is no stemmer for the language th: leave stem out")):
         stemmer("th")
@@ -137,14 +129,6 @@ def test_other_languages_are_noted(language):
 )
 def test_english_names_and_numbers_are_not(text):
     assert language_note([text]) == language_note([text, ENGLISH] * 40) == ""
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
-@pytest.mark.parametrize("dataset", ["mini", "wice", "factcheck_gpt"])
-def test_no_published_set_is_called_another_language_nor_any_tenth_of_one(dataset):
-    data = None if dataset == "mini" else DATA
-    texts = [statement.text for statement in metaeval.load_corpus(dataset, data=data).statements.values()]
-    assert not any(language_note(texts[at : at + 20]) for at in range(0, len(texts), 20))
 
 
 def test_a_run_says_once_that_texts_are_not_english(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from metaeval.corpus.sentences import SPLITTER, split_sentences
+from metaeval.corpus.sentences import split_sentences
 
 SHARED = Path(__file__).parents[3] / "shared"
 
@@ -149,7 +149,3 @@ def test_agrees_with_punkt_on_real_pages(monkeypatch):
         ours, theirs, both = ours + len(mine), theirs + len(other), both + len(mine & other)
     assert both / ours > 0.97
     assert both / theirs > 0.95
-
-
-def test_rules_are_named_in_signatures():
-    assert SPLITTER == "rules-4"

@@ -5,18 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-import metaeval
 from metaeval.core.errors import UserError
-from metaeval.core.registry import find, names
 from metaeval.corpus.loaders import gensearch, wice
 from metaeval.corpus.loading import load_dataset, locate
 
 SHARED = "judgements that another file of the split has too"
-
-
-@pytest.mark.parametrize("name", names("dataset"))
-def test_every_data_set_has_all(name):
-    assert "all" in find("dataset", name).files
 
 
 @pytest.mark.parametrize("split", ["train", "dev,test", ""])
@@ -53,13 +46,6 @@ def folder(tmp_path):
 def write(folder, split, rows):
     text = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / f"verifiability_judgments_{split}.jsonl.gz").write_text(text)
-
-
-def test_all_of_gensearch_has_the_judgements_of_its_three_files(folder):
-    found = load_dataset(gensearch.DATASET, "all", folder)
-    assert found.level_counts() == {"full": 3, "partial": 3, "none": 3}
-    assert found.dropped == {}
-    assert len(metaeval.pairs(dataset="gensearch", split="all", data=folder)) == 9
 
 
 def test_a_judgement_that_two_files_have_is_read_once_and_counted(folder):

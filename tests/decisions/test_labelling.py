@@ -186,13 +186,6 @@ def test_labels_that_are_no_sample_are_refused_with_the_reason():
     assert estimate(rows, first, "metric", assume_sample=True)["full"].labels == 50
 
 
-def test_real_samples_are_hardly_ever_refused():
-    rows = citations(300, 100)
-    items, scores = items_of(rows), {"metric": np.array([row["metric"] for row in rows])}
-    for seed in range(100):
-        check_sample(items, labelled_sample(items, labels_of(drawn(rows, 50, seed), items)), scores)
-
-
 @pytest.mark.parametrize("design", ["random", "stratified", "uncertain"])
 def test_samples_with_long_texts_are_refused_no_more_often_than_said(monkeypatch, design):
     # In one draw of 17 the t-test of means refused stratified samples of lognormal lengths, at a level of .02.
