@@ -117,8 +117,8 @@ def _recorded(row: DataRow) -> tuple[bytes, Answer]:
         raise UserError(f"{row.where}: the reply is {error}; record the file again.") from error
 
 
+# How replies in JSON are obtained: the prompt alone asks for JSON (json), or the server enforces a schema too.
 ReplyForm = Literal["json", "json_schema"]
-"""How replies in JSON are obtained: the prompt alone asks for JSON (json), or the server enforces a schema too."""
 Output = Literal["auto", "json", "json_schema", "text"]
 
 _OURS = frozenset(
@@ -190,9 +190,9 @@ class ChatOptions(ModelOptions):
         return {name: value for name, value in values.items() if value not in (None, {}) or name == "temperature"}
 
 
+# Called while the model replies with "asking MODEL" (and ", round 2" in the second batch of requests, and so on), the
+# number of requests of the batch that are done, and the number of requests in the batch.
 ChatProgress = Callable[[str, int, int], None]
-"""Called while the model replies with "asking MODEL" (and ", round 2" in the second batch of requests, and so on), the
-number of requests of the batch that are done, and the number of requests in the batch."""
 
 
 class Chat:

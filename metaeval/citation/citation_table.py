@@ -25,14 +25,14 @@ from metaeval.citation.data_model import (
 from metaeval.citation.marks_and_sentences import Leading, MarkStyles, reading_of, unread
 from metaeval.core.errors import unknown
 
+# What the number 0 cites: nothing, or the last passage, which the released code finds at index -1.
 Zero = Literal["out of range", "last passage"]
-"""What the number 0 cites: nothing, or the last passage, which the released code finds at index -1."""
 
+# How a passage without a title is written: its text alone, or below an empty title line, as released.
 Untitled = Literal["text only", "title line"]
-"""How a passage without a title is written: its text alone, or below an empty title line, as released."""
 
+# A sentence or claim without a citation has recall 0, or is in no share.
 Uncited = Literal["fails", "left out"]
-"""A sentence or claim without a citation has recall 0, or is in no share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +127,10 @@ class ClaimQuestion:
 
 Verdicts: TypeAlias = tuple[Verdict | None, ...]
 
+# The verdicts on one claim, None where none was needed: on all cited passages together (joint), on each cited passage
+# by itself (alone), and on all others together without that one (rest); the last two by passage, in the order of the
+# marks.
 Judgement: TypeAlias = tuple[Verdict | None, Verdicts, Verdicts]
-"""The verdicts on one claim, None where none was needed: on all cited passages together (joint), on each cited passage
-by itself (alone), and on all others together without that one (rest); the last two by passage, in the order of the
-marks.
-"""
 
 
 def judge(questions: Sequence[ClaimQuestion], entails: Entails, untitled: Untitled = "text only") -> list[Judgement]:
@@ -197,15 +196,14 @@ def verdicts_on(pairs: Iterable[NliPair | None], entails: Entails) -> dict[NliPa
     return verdicts | {pair: Verdict(None, status=NO_TEXT) for pair in distinct if pair not in verdicts}
 
 
+# State of a citation.
+#
+# judged: its precision is known. unjudged: a verdict that decides on it is missing; `reason` says why. uncited: the
+# line is of a claim without citations. fails: it cites no passage, or is beside such a citation and the profile lets
+# the whole claim fail. over the limit: beyond the number of citations that the profile reads. repeated: its statement
+# cites the number before. no statement: its sentence states nothing. not read: the profile does not read such marks, or
+# that part of the answer.
 MarkState = Literal["judged", "unjudged", "uncited", "fails", "over the limit", "repeated", "no statement", "not read"]
-"""State of a citation.
-
-judged: its precision is known. unjudged: a verdict that decides on it is missing; `reason` says why. uncited: the line
-is of a claim without citations. fails: it cites no passage, or is beside such a citation and the profile lets the whole
-claim fail. over the limit: beyond the number of citations that the profile reads. repeated: its statement cites the
-number before. no statement: its sentence states nothing. not read: the profile does not read such marks, or that part
-of the answer.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,16 +157,16 @@ def check_ids(ids: Iterable[str], what: str, where: object) -> None:
         raise UserError(f"{where}: two {what} have the id {shown(repeated[0])}; give each its own id.")
 
 
+# (premise, claim).
 NliPair = tuple[str, str]
-"""(premise, claim)."""
 
+# The premise of sources whose texts are not known: a pair with it is not judged, and its status is `NO_TEXT`.
 UNKNOWN_TEXT = "\ue0ff"
-"""The premise of sources whose texts are not known: a pair with it is not judged, and its status is `NO_TEXT`."""
 
 NO_TEXT = "no source text"
 
+# Returns the verdicts of a batch of pairs, in order, from a metric and a threshold or from stored verdicts.
 Entails = Callable[[Sequence[NliPair]], Sequence[Verdict]]
-"""Returns the verdicts of a batch of pairs, in order, from a metric and a threshold or from stored verdicts."""
 
 
 def fingerprint(answers: Sequence[Answer]) -> str:

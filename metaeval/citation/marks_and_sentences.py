@@ -70,14 +70,13 @@ _LONGEST_RANGE = 50  # a longer one is unparsable
 _LONGEST_NUMBER = 18  # digits; no list of passages is that long, and Python refuses to read some longer numbers
 
 
+# Which citation marks are read.
+#
+# all: [1], lists ([1, 2], [1;2], [1 and 2]), ranges ([1-3], with any dash), carets ([^1]), names ([doc1],
+# [Source: 1]), other brackets (【1】, ［1］, 〔1〕), tags (<sup>1</sup>), superscript digits (¹) that are no power.
+# plain: [1] alone, as in the released code of ALiiCE and of CiteEval. unclosed: '[' and digits, whether the bracket
+# closes or not, as in the released code of ALCE.
 MarkStyles = Literal["all", "plain", "unclosed"]
-"""Which citation marks are read.
-
-all: [1], lists ([1, 2], [1;2], [1 and 2]), ranges ([1-3], with any dash), carets ([^1]), names ([doc1], [Source: 1]),
-other brackets (【1】, ［1］, 〔1〕), tags (<sup>1</sup>), superscript digits (¹) that are no power. plain: [1]
-alone, as in the released code of ALiiCE and of CiteEval. unclosed: '[' and digits, whether the bracket closes or not,
-as in the released code of ALCE.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +239,10 @@ def joined(*readings: LocatedText) -> LocatedText:
     return LocatedText("".join(reading.text for reading in readings), offsets)
 
 
+# Marks that open a sentence stay, or the first mark (ALiiCE) or the whole group moves to the sentence before.
+#
+# auto: move all where every mark of the answer stands behind the full stop of a sentence, on its line; else keep.
 Leading = Literal["auto", "keep", "move first", "move all"]
-"""Marks that open a sentence stay, or the first mark (ALiiCE) or the whole group moves to the sentence before.
-
-auto: move all where every mark of the answer stands behind the full stop of a sentence, on its line; else keep.
-"""
 
 _BEHIND = re.compile(r"""[.!?…。！？｡।॥۔؟]["'”’»)*_]*+[^\S\n]*+\Z""")
 

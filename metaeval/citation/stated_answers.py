@@ -20,8 +20,8 @@ from metaeval.citation.measures import AnswerShare, Statistic, citation_shares, 
 
 TITLES: Mapping[str, str] = {"alce": "ALCE", "aliice": "ALiiCE"}
 
+# The reason on a line that has a score and no verdict: a soft backend decides nothing.
 _OPEN = "ok"
-"""The reason on a line that has a score and no verdict: a soft backend decides nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,9 +51,10 @@ class AlceProfile(Profile):
     split_on: Literal["text as written", "small letters"] = "text as written"
 
 
+# The definition of the paper (Gao et al. 2023, section 4), with marks read properly, also behind the full stop.
 PAPER = AlceProfile()
-"""The definition of the paper (Gao et al. 2023, section 4), with marks read properly, also behind the full stop."""
 
+# princeton-nlp/ALCE, `eval.py` at commit 246c476, digit for digit.
 RELEASED = AlceProfile(
     name="released",
     styles="unclosed",
@@ -68,8 +69,10 @@ RELEASED = AlceProfile(
     untitled="title line",
     split_on="small letters",
 )
-"""princeton-nlp/ALCE, `eval.py` at commit 246c476, digit for digit."""
 
+# ylXuu/ALiiCE, `eval.py --benchmark alce` at commit 7665642: the rules behind the ALCE columns of ALiiCE's tables.
+#
+# It is another measure than ALCE's: only sentences with citations count, all lines and marks are read.
 ALIICE = AlceProfile(
     name="aliice",
     styles="plain",
@@ -82,10 +85,6 @@ ALIICE = AlceProfile(
     untitled="title line",
     split_on="small letters",
 )
-"""ylXuu/ALiiCE, `eval.py --benchmark alce` at commit 7665642: the rules behind the ALCE columns of ALiiCE's tables.
-
-It is another measure than ALCE's: only sentences with citations count, all lines and marks are read.
-"""
 
 PROFILES: Mapping[str, AlceProfile] = {"paper": PAPER, "released": RELEASED, "aliice": ALIICE}
 

@@ -38,8 +38,8 @@ _TOP = 5
 
 _LISTS = ("num_preds", "qampari_prec", "qampari_rec", "qampari_rec_top5", "qampari_f1", "qampari_f1_top5")
 
+# The measures of a single answer but `READER_MEASURES`, as the released code names them, in the order of tables.
 MEASURES = ("str_em", "str_hit", "rougeLsum", "claims_nli", *_LISTS, "length")
-"""The measures of a single answer but `READER_MEASURES`, as the released code names them, in the order of tables."""
 
 
 def clean_answer(answer: Answer, profile: AlceProfile = PAPER) -> str:
@@ -171,9 +171,9 @@ def answer_values(
     return {name: column for name, column in values.items() if any(value is not None for value in column)}
 
 
+# Exact match and token F1 with the best short answer, each the mean over an answer's sub-questions, and whether all of
+# them match exactly (1 or 0).
 READER_MEASURES = ("qa_em", "qa_f1", "qa_hit")
-"""Exact match and token F1 with the best short answer, each the mean over an answer's sub-questions, and whether all
-of them match exactly (1 or 0)."""
 
 
 def token_f1(gold: str, prediction: str) -> float:
@@ -301,13 +301,13 @@ def _no_bars() -> Iterator[None]:
             os.environ["DISABLE_TQDM"] = before
 
 
+# Name of a measure of all answers of a system together, without values of single answers and without an interval.
 MAUVE = "mauve"
-"""Name of a measure of all answers of a system together, without values of single answers and without an interval."""
 
 CLAIM_RECALL = "claims_nli"
 
+# Measures of an answer's text, named as in the released code; `READER_MEASURES` are computed on request only.
 TEXT_MEASURES = (*MEASURES, *READER_MEASURES)
-"""Measures of an answer's text, named as in the released code; `READER_MEASURES` are computed on request only."""
 
 
 def text_measures(

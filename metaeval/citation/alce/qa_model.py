@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from metaeval.core.errors import UserError
 from metaeval.stats.arrays import Bools
 
+# Maps (question, context) pairs to short answers, in order; an empty text where the context holds none.
 QaReader = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
-"""Maps (question, context) pairs to short answers, in order; an empty text where the context holds none."""
 
 Float32s = NDArray[np.float32]
 
@@ -24,13 +24,12 @@ _BATCH = 16  # windows of one pass
 _CLOSED = np.float32(-10000.0)
 
 
+# A window of a context, with the question before it: (its tokens, an `Encoding` of the tokenizers library; (tokens,)
+# True where a short answer may begin and end: at tokens of the context, and at the classification token, "no answer").
 ContextWindow: TypeAlias = "tuple[Any, Bools]"
-"""A window of a context, with the question before it: (its tokens, an `Encoding` of the tokenizers library; (tokens,)
-True where a short answer may begin and end: at tokens of the context, and at the classification token, "no answer").
-"""
 
+# The best short answer of a window: indices of its first and last token, its probability and that of no answer.
 AnswerSpan: TypeAlias = tuple[int, int, float, float]
-"""The best short answer of a window: indices of its first and last token, its probability and that of no answer."""
 
 
 def extractive_reader(model: Any, tokenizer: Any) -> QaReader:

@@ -16,8 +16,8 @@ from metaeval.citation.stated_answers import StatedAnswers
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.stats.influence import COUNTS
 
+# Measure of an ALiiCE answer: 1 if a citation is between two words of a sentence, else 0.
 WITHIN = "cites_within"
-"""Measure of an ALiiCE answer: 1 if a citation is between two words of a sentence, else 0."""
 
 _WORD = re.compile(r"\w")
 

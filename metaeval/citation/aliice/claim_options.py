@@ -44,9 +44,10 @@ class AliiceProfile(Profile):
     by_group: bool = True
 
 
+# The paper's definitions; what the paper leaves open is chosen to match its figures and to lose no citation.
 PAPER = AliiceProfile()
-"""The paper's definitions; what the paper leaves open is chosen to match its figures and to lose no citation."""
 
+# ylXuu/ALiiCE, `myparser.py` and `eval.py` at commit 7665642, digit for digit.
 RELEASED = AliiceProfile(
     name="released",
     strip_words=True,
@@ -67,7 +68,6 @@ RELEASED = AliiceProfile(
     by_group=False,
     cvcp="released",
 )
-"""ylXuu/ALiiCE, `myparser.py` and `eval.py` at commit 7665642, digit for digit."""
 
 PROFILES: Mapping[str, AliiceProfile] = {"paper": PAPER, "released": RELEASED}
 

@@ -23,11 +23,11 @@ from metaeval.stats.intervals import Resampling
 
 RewritingState = Literal["rewritten", "unparsed", "failed", "too long"]
 
+# The placeholders that a prompt must have; a prompt may also have {reply}, for the form of the reply.
 PLACES = ("sentence", "claim")
-"""The placeholders that a prompt must have; a prompt may also have {reply}, for the form of the reply."""
 
+# (name of a measure, its value with an interval if it has one, number of claims that the value is computed from).
 Measured = tuple[str, Estimate, int]
-"""(name of a measure, its value with an interval if it has one, number of claims that the value is computed from)."""
 
 _REPLY = 'Reply with one JSON object and nothing else, of this form: {"claim": "the claim as one complete sentence"}'
 _TEXT_REPLY = "Reply with the claim as one complete sentence on one line, and with nothing else."
@@ -35,8 +35,8 @@ _CLAIM = reply_form("rewriting", claim={"type": "string"})
 _WORD = re.compile(r"\w+")
 _LABEL = re.compile(r"\s*(?:\w+ )?(?:sentence|claim|version):\s*", re.IGNORECASE)
 
+# The rule by which replies are read with output=text; any other text is unparsed.
 TEXT_RULE = "replies in plain text: their only line, without a label (Modified sentence:) and quotes around it"
-"""The rule by which replies are read with output=text; any other text is unparsed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,11 +26,10 @@ from metaeval.citation.marks_and_sentences import (
 from metaeval.citation.parsers.dependency_parsers import Parse, Parser
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
+# The only form of mark that the rules read; `in_one_form` rewrites all other marks.
+#
+# No list of passages needs more digits, and Python refuses to read some longer numbers.
 MARK = re.compile(r"\[(\d{1,18})\]")
-"""The only form of mark that the rules read; `in_one_form` rewrites all other marks.
-
-No list of passages needs more digits, and Python refuses to read some longer numbers.
-"""
 _DELETED = re.compile(r"[^\w\s\[\],]")  # characters that the parser and the metric never see: 3.5% becomes 35
 _LONGEST = 50  # words of a sentence that is parsed
 _PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
@@ -104,8 +103,8 @@ def by_word(groups: list[CitationGroup], profile: AliiceProfile) -> tuple[Citati
     return tuple(at.values())
 
 
+# (token of the claim's group, token of another group, or None if the first is not in the tree, name of the rule).
 AppliedRule = tuple[int, int | None, str]
-"""(token of the claim's group, token of another group, or None if the first is not in the tree, name of the rule)."""
 
 UNMATCHED = "fallback: citation matches no word of the parse"
 UNREACHED = "fallback: citation outside the parse tree"

@@ -30,8 +30,8 @@ from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read
 from metaeval.scoring.contract import ThreeWay
 from metaeval.stats.arrays import Bools, Floats, Ints, ratio
 
+# Baselines that a chat model judges; a metric judges AutoAIS.
 Baseline = Literal["lqac", "attrscore"]
-"""Baselines that a chat model judges; a metric judges AutoAIS."""
 
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
 
@@ -117,8 +117,8 @@ def autoais(responses: Sequence[Response], splits: Sequence[Split], entails: Ent
     return triple(units(*columns[:2]), units(*columns[2:]))
 
 
+# Returns the chat request with a message (str) and the `response_format` of its reply.
 MakeRequest = Callable[[str, dict[str, Any]], ChatRequest]
-"""Returns the chat request with a message (str) and the `response_format` of its reply."""
 
 
 @dataclass(frozen=True)
@@ -186,8 +186,8 @@ def citable(statement: ResponseStatement, response: Response) -> list[tuple[int,
     return [(place, passages[number]) for place, number in enumerate(statement.citations) if number in passages]
 
 
+# Recall of a cited statement, by how far its passages together support it.
 SUPPORT: Mapping[str, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
-"""Recall of a cited statement, by how far its passages together support it."""
 
 RECALL = QuestionKind("lqac_recall", "support", tuple(SUPPORT))
 NEED = QuestionKind("lqac_need", "needs_citation", ("yes", "no"), ("query", "answer", "statement"))

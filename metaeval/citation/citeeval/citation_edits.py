@@ -24,11 +24,11 @@ from metaeval.stats.arrays import Floats
 
 Action = Literal["delete", "add"]
 
+# Reasons for deleting or adding a citation, numbered from 1.
 REASONS: Mapping[Action, tuple[str, str, str]] = {
     "delete": ("misleading", "substandard", "redundant"),
     "add": ("evidence", "refinement", "credibility"),
 }
-"""Reasons for deleting or adding a citation, numbered from 1."""
 
 OWN_KNOWLEDGE = 0  # in an edit that adds a citation, the number of the model's own knowledge in place of a passage's
 
@@ -113,6 +113,7 @@ class Coefficients:
     intercept: float
 
 
+# The released coefficients, fitted by least squares to human ratings and the published judge's edits.
 PUBLISHED = Coefficients(
     {
         KEEP: 1.00298631,
@@ -125,7 +126,6 @@ PUBLISHED = Coefficients(
     },
     -0.010901728784493359,
 )
-"""The released coefficients, fitted by least squares to human ratings and the published judge's edits."""
 
 
 def actions(citations: Sequence[int], edits: Sequence[Edit], index_shift: bool = False) -> tuple[str, ...]:

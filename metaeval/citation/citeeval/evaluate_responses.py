@@ -59,8 +59,8 @@ from metaeval.citation.measures import Statistic, means
 from metaeval.llm.messages import Answer, Ask, read_answer
 from metaeval.stats.arrays import Bools, Ints
 
+# IterCoE, EditDist and their mean, CiteEval-Auto.
 CiteEvalMeasure = Literal["rating", "edits", "auto"]
-"""IterCoE, EditDist and their mean, CiteEval-Auto."""
 
 MEASURES: tuple[CiteEvalMeasure, ...] = ("rating", "edits", "auto")
 

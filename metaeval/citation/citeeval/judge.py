@@ -29,9 +29,9 @@ from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read
 
 T = TypeVar("T")
 
+# The two questions about a response: what each statement rests on (attribution), and how to edit and to rate its
+# citations (editing).
 Module = Literal["attribution", "editing"]
-"""The two questions about a response: what each statement rests on (attribution), and how to edit and to rate its
-citations (editing)."""
 
 _CONTEXT_NUMBERS = {name: number for number, name in CONTEXTS.items()}
 
@@ -44,15 +44,15 @@ _EDIT_SCHEMA = messages.object_schema(
 _SPOKEN_OF = {"id": {"type": "integer"}, "thinking": {"type": "string"}}
 _EDITED = {"edits": {"type": "array", "items": _EDIT_SCHEMA}, "rating": {"type": "integer", "enum": list(STARS)}}
 _RATING = {"rating": _EDITED["rating"]}
+# What the judge gives before a rating: edits (CiteEval's IterCoE), reasoning (cot: IterCoT), or nothing (vanilla).
 JudgeMode = Literal["edits", "cot", "vanilla"]
-"""What the judge gives before a rating: edits (CiteEval's IterCoE), reasoning (cot: IterCoT), or nothing (vanilla)."""
 
+# (name of the prompt's file, JSON schema of a statement's entry in the reply) of the module "editing", by mode.
 _EDITING: Mapping[JudgeMode, tuple[str, dict[str, Any]]] = {
     "edits": ("editing", messages.object_schema(**_SPOKEN_OF, **_EDITED)),
     "cot": ("rating_cot", messages.object_schema(**_SPOKEN_OF, **_RATING)),
     "vanilla": ("rating_vanilla", messages.object_schema(id=_SPOKEN_OF["id"], **_RATING)),
 }
-"""(name of the prompt's file, JSON schema of a statement's entry in the reply) of the module "editing", by mode."""
 
 _ATTRIBUTION = messages.object_schema(**_SPOKEN_OF, context={"type": "string", "enum": list(CONTEXTS.values())})
 

@@ -51,9 +51,10 @@ class CiteEvalOptions:
     otherwise: Literal["missing", "attributable"] = "missing"
 
 
+# The definition of the paper, with all styles of marks; missing verdicts stay missing.
 PAPER = CiteEvalOptions()
-"""The definition of the paper, with all styles of marks; missing verdicts stay missing."""
 
+# amazon-science/CiteEval at commit 88f567d, reproduced from its outputs on stored inputs.
 RELEASED = CiteEvalOptions(
     styles="plain",
     highest=10,
@@ -69,21 +70,19 @@ RELEASED = CiteEvalOptions(
     stops=True,
     otherwise="attributable",
 )
-"""amazon-science/CiteEval at commit 88f567d, reproduced from its outputs on stored inputs."""
 
 PROFILES: Mapping[str, CiteEvalOptions] = {"paper": PAPER, "released": RELEASED}
 
+# The four contexts, under the numbers that the official prompt gives them.
+#
+# query: the user's question. retrieval: the passages. response: the response itself. model: the model's own knowledge.
 CONTEXTS: Mapping[int, str] = {1: "query", 2: "retrieval", 3: "response", 4: "model"}
-"""The four contexts, under the numbers that the official prompt gives them.
-
-query: the user's question. retrieval: the passages. response: the response itself. model: the model's own knowledge.
-"""
 
 RETRIEVAL = 2
 STARS = (1, 2, 3, 4, 5)
 
+# All statements (full), or only those with citations (cited).
 CitedScenario = Literal["full", "cited"]
-"""All statements (full), or only those with citations (cited)."""
 
 SCENARIOS: tuple[CitedScenario, ...] = ("full", "cited")
 
@@ -107,13 +106,13 @@ class Units(NamedTuple):
 
 UnitEnds = tuple[float, float, float]  # a statement's value, worst and best
 
+# A statement that needs no citation and has none is left out of the mean.
 NEEDS_NONE: UnitEnds = (np.nan, np.nan, np.nan)
-"""A statement that needs no citation and has none is left out of the mean."""
 
 LACKS: UnitEnds = (0.0, 0.0, 0.0)
 MISSING: UnitEnds = (np.nan, 0.0, 1.0)
+# A statement without citations of which it is not known whether it needs one.
 UNDECIDED: UnitEnds = (np.nan, 0.0, np.nan)
-"""A statement without citations of which it is not known whether it needs one."""
 
 
 def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | None:

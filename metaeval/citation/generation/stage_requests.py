@@ -17,15 +17,15 @@ from metaeval.llm.messages import ChatRequest, Prompt, quoted, read_object, read
 
 Stage = Literal["summary", "answer", "choice", "sentence"]
 
+# The stages of each strategy, in order; two-stage repeats "choice" and "sentence" for every sentence.
 STAGES: Mapping[Strategy, tuple[Stage, ...]] = {
     "truncated": ("answer",),
     "summary": ("summary", "answer"),
     "two-stage": ("summary", "choice", "sentence"),
 }
-"""The stages of each strategy, in order; two-stage repeats "choice" and "sentence" for every sentence."""
 
+# Folder of the project's own prompts, a file for each stage; overview.txt asks for a summary for no question.
 PROMPTS = Path(__file__).parent / "prompts"
-"""Folder of the project's own prompts, a file for each stage; overview.txt asks for a summary for no question."""
 
 _PLACES: Mapping[Stage, tuple[str, ...]] = {
     "summary": (),

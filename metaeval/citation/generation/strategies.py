@@ -15,8 +15,8 @@ from metaeval.core.errors import UserError, shown
 from metaeval.llm.messages import Answer as Reply
 from metaeval.llm.messages import Ask, ChatRequest, State, read_answer, text_of
 
+# Why there is no answer: the outcome of a request, or the model chose no document for the first sentence.
 Trouble = State | Literal["stopped at once"]
-"""Why there is no answer: the outcome of a request, or the model chose no document for the first sentence."""
 
 
 @dataclass

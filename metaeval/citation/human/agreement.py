@@ -91,8 +91,8 @@ def filled_ratings(statements: Sequence[HumanStatement]) -> tuple[Floats, Floats
     return np.where(is_rated, ratings, response), response
 
 
+# The human judgements by sample; the samples' names are the ids of the answers.
 People = Mapping[str, Sequence[HumanStatement]]
-"""The human judgements by sample; the samples' names are the ids of the answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,8 @@ def judgements_of(rated: Rated, people: People) -> People:
     }
 
 
+# The judge's context of a statement, those that annotators give it (keys of `CONTEXTS`), and whether it cites.
 Contexts = tuple[str | None, Sequence[int | None], bool]
-"""The judge's context of a statement, those that annotators give it (keys of `CONTEXTS`), and whether it cites."""
 
 
 def contexts_of(rated: Rated, people: People) -> list[Contexts]:

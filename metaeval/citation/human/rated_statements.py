@@ -25,12 +25,12 @@ from metaeval.scoring.contract import Status
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
+# What a statement without a value takes, on either side: nothing; its response's value; or this, and a response without
+# any has 1, as CiteEval publishes (people's is 0 where the scenario "cited" masks all of its ratings).
 Gaps = Literal["left out", "response", "full marks"]
-"""What a statement without a value takes, on either side: nothing; its response's value; or this, and a response
-without any has 1, as CiteEval publishes (people's is 0 where the scenario "cited" masks all of its ratings)."""
 
+# Number of annotators in CiteBench.
 ANNOTATORS = 3
-"""Number of annotators in CiteBench."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +201,12 @@ def align(statements: DataFrame, spans: DataFrame) -> tuple[DataFrame, int]:
     return means(held, ["statement"]).reindex(statements.index), len(spans) - len(held)
 
 
+# Prefix of the names of measures that are scores from a file; these scores are not rounded.
 FROM_FILE = "scores:"
-"""Prefix of the names of measures that are scores from a file; these scores are not rounded."""
 
+# Decimals of ratings and pipelines' values. They are means of few numbers, and equal means that were summed in another
+# order differ in the sixteenth decimal: without rounding, one would rank above the other.
 DIGITS = 12
-"""Decimals of ratings and pipelines' values. They are means of few numbers, and equal means that were summed in another
-order differ in the sixteenth decimal: without rounding, one would rank above the other."""
 
 RatedUnit = Literal["statements", "responses"]
 
@@ -253,8 +253,8 @@ class Level:
         return "".join(lines)
 
 
+# What `align` returns of each measure that scores sentences.
 Aligned = Mapping[str, "tuple[DataFrame, int]"]
-"""What `align` returns of each measure that scores sentences."""
 
 
 def rated_levels(

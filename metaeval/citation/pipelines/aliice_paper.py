@@ -46,6 +46,7 @@ from metaeval.stats.estimate import Estimate
 
 _SHARE = MEASURES[0].column
 _WORDS = Column(key="", label="", digits=1)
+# Keys and columns of the measures in Table 1, by heading; of several measures the first that has a value.
 _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "Rec.": (("recall",), _SHARE),
     "Prec.": (("precision",), _SHARE),
@@ -55,7 +56,6 @@ _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "Correct.": (("str_em", "rougeLsum"), _SHARE),
     "Length": (("length",), _WORDS),
 }
-"""Keys and columns of the measures in Table 1, by heading; of several measures the first that has a value."""
 
 
 class TablesOptions(shared.JudgedByMetrics):
@@ -152,8 +152,8 @@ def read_alike(profile: Profile) -> AlceProfile:
     return replace(ALIICE, **{name: getattr(profile, name) for name in shared})
 
 
+# A value of a system with its interval, and the values of its samples (empty for fewer than two).
 SampledValue = tuple[Estimate, Sequence[float]]
-"""A value of a system with its interval, and the values of its samples (empty for fewer than two)."""
 
 
 def _records(system: str, answers: int | None, values: Mapping[str, SampledValue]) -> list[Record]:

@@ -44,11 +44,11 @@ from metaeval.stats.resampling import Draws, bootstrap
 
 TEXT = ""  # the judge of measures that need no verdict: those of the text alone
 
+# What a missing verdict counts as: no (0), yes (1), or left out as it is (None).
 Missing = Literal[0, 1] | None
-"""What a missing verdict counts as: no (0), yes (1), or left out as it is (None)."""
 
+# A missing verdict: (id of its answer, its place there, its text, the reason).
 Lacking = tuple[str, str, str, str]
-"""A missing verdict: (id of its answer, its place there, its text, the reason)."""
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,8 @@ from metaeval.stats.influence import SIGNED
 
 AnswerColumn = Sequence[float | None]
 
+# The field of an answer's reference that lists the sources that should be retrieved (`Passage.source`).
 GOLD = "gold_sources"
-"""The field of an answer's reference that lists the sources that should be retrieved (`Passage.source`)."""
 
 
 def omission(rated: Rated) -> list[float | None]:

@@ -36,8 +36,8 @@ from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.executors.worker_pool import Pool
 from metaeval.scoring.score_store import ScoreStore
 
+# How the metric reads a premise: as one text, or in chunks, of which the best decides.
 Premise = Literal["joint", "max over chunks"]
-"""How the metric reads a premise: as one text, or in chunks, of which the best decides."""
 
 
 DEFAULT_BACKEND = "minilm-bertscore"  # the best on WiCE dev of the metrics that need no download

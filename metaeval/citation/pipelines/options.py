@@ -48,8 +48,8 @@ def read_from(value: Any) -> Any:
     return (Path(value) if isinstance(value, str) else value,)
 
 
+# Names, in repeated options or separated by commas.
 NameList = Annotated[tuple[str, ...], BeforeValidator(_cut), Flag("NAME", multiple=True)]
-"""Names, in repeated options or separated by commas."""
 
 Judges = Annotated[
     tuple[str, ...],
@@ -58,16 +58,16 @@ Judges = Annotated[
     Flag("NAME", "-m", multiple=True, alias="metrics"),
 ]
 
+# Files; a single path needs no list.
 Files = Annotated[tuple[Path, ...], BeforeValidator(read_from), Flag("FILE", multiple=True)]
-"""Files; a single path needs no list."""
 
+# The files of answers that a command reads; in Python also answers as objects.
 FilesToRead = Annotated[tuple[Any, ...], BeforeValidator(read_from), Flag("FILE", multiple=True, argument=True)]
-"""The files of answers that a command reads; in Python also answers as objects."""
 
+# A threshold as text: a number, a number per metric, or soft.
 Threshold = Annotated[
     float | str | None, AfterValidator(lambda value: None if value is None else str(value)), Flag("X")
 ]
-"""A threshold as text: a number, a number per metric, or soft."""
 
 ProfileName = Annotated[
     str,

@@ -43,8 +43,8 @@ from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluate import resampling_of
 from metaeval.stats.estimate import Estimate
 
+# Agreement with human ratings: three correlations, and the mean absolute difference.
 MEASURES = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "error": "error"}
-"""Agreement with human ratings: three correlations, and the mean absolute difference."""
 
 ROWS: Mapping[str, str] = {
     "published": "published coefficients",

@@ -28,8 +28,8 @@ from metaeval.report.table import Cell, Note, Rank, Record, Table, format_value,
 from metaeval.stats.arrays import Ints
 from metaeval.stats.estimate import Estimate
 
+# Last parts of systems' names (MODEL/STRATEGY, as `cite generate` writes them) that are lines of a model's block.
 STRATEGIES = ("truncated", "summary", "two-stage")
-"""Last parts of systems' names (MODEL/STRATEGY, as `cite generate` writes them) that are lines of a model's block."""
 
 _COLUMNS = (
     Column(key="density", label="Density", digits=2),
@@ -77,8 +77,8 @@ class ScifiTablesOptions(FactOptions):
         return self.table or ((1, 2, 3) if self.trained else (1, 2))
 
 
+# The places of the answers by each strategy of each model.
 Models = Mapping[str, Mapping[str, Ints]]
-"""The places of the answers by each strategy of each model."""
 
 
 def split_name(system: str) -> tuple[str, str]:

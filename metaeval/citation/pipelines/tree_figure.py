@@ -17,8 +17,8 @@ _CHARACTER, _GAP = 0.072, 0.14  # inches: a letter at 8.5 points, and between wo
 _STEP, _ROW = 0.42, 0.24  # inches: between levels of the tree, and between claims
 
 
+# A claim to draw: its citations as written, the index of the word that has them, and the indices of its words.
 Highlighted: TypeAlias = tuple[str, int | None, tuple[int, ...]]
-"""A claim to draw: its citations as written, the index of the word that has them, and the indices of its words."""
 
 
 @styled()

@@ -78,8 +78,8 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
         yield Answer(name, text, tuple(map(Passage, passages)), question, topic, style, first=0)
 
 
+# The fields of an ALCE item that the measures of correctness need; `Answer.reference` holds them unchanged.
 REFERENCE = ("answer", "qa_pairs", "annotations", "claims", "answers")
-"""The fields of an ALCE item that the measures of correctness need; `Answer.reference` holds them unchanged."""
 
 
 def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -110,6 +110,7 @@ def read_alce(rows: Sequence[DataRow]) -> Iterator[Answer]:
             yield answer if row.fields.get("sample") is None else answer.in_sample(row.number("sample"))
 
 
+# The formats of answers by name, in the order in which a file is recognised.
 FORMATS: Mapping[str, AnswerFormat] = {
     declared.name: declared
     for declared in (
@@ -168,7 +169,6 @@ FORMATS: Mapping[str, AnswerFormat] = {
         *(layout.declared() for layout in LAYOUTS),
     )
 }
-"""The formats of answers by name, in the order in which a file is recognised."""
 
 TABLES = (*tables.TABLES, ".parquet")
 

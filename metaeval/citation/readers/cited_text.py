@@ -115,5 +115,5 @@ class CitedText:
         self.spans.append(CitedSpan("mark", start, end, tuple(sources), exact=True))
 
 
+# Counts of citations, by what became of them.
 Reasons = Counter[str]
-"""Counts of citations, by what became of them."""

@@ -57,12 +57,11 @@ URLS_ALONE = "answers whose evidence is URLs without text"
 _log = logging.getLogger(__name__)
 
 
+# Claims in their answer's text: offsets with marks, the text without them, and the expert's level of support.
+#
+# The level says how well the evidence supports the claim, 0, 0.5 or 1; None where the expert gave none, or where no
+# evidence has a text.
 ExpertClaims = list[tuple[int, int, str, float | None]]
-"""Claims in their answer's text: offsets with marks, the text without them, and the expert's level of support.
-
-The level says how well the evidence supports the claim, 0, 0.5 or 1; None where the expert gave none, or where no
-evidence has a text.
-"""
 
 
 def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:

@@ -16,8 +16,8 @@ from metaeval.citation.marks_and_sentences import brackets
 from metaeval.citation.readers.cited_text import CitedSpan, CitedText, Reasons
 from metaeval.corpus.sentences import CLOSING, MARK, OPENING, SUPERSCRIPT, split_sentences
 
+# Units of offsets, in the order in which they are tried, with the encoding that counts them.
 UNITS: Mapping[str, str] = {"code points": "", "bytes": "utf-8", "UTF-16 units": "utf-16-le"}
-"""Units of offsets, in the order in which they are tried, with the encoding that counts them."""
 
 EXACT = "the text"
 NOT_PLACED = "with offsets that fit the text in no unit"
@@ -31,9 +31,9 @@ _LONGEST_MARK = 2_000
 _CLOSING, _SPACES = ".!?…:;,。！？।॥۔؟\"'”’»)*_", " \t\xa0"
 
 
+# A span in the text: offsets in code points, whether it is a mark, the unit of the record's offsets, and whether more
+# than these says so: the file reader found the span, the record quotes it, or it looks like a mark.
 Placed = tuple[int, int, bool, str, bool]
-"""A span in the text: offsets in code points, whether it is a mark, the unit of the record's offsets, and whether more
-than these says so: the file reader found the span, the record quotes it, or it looks like a mark."""
 
 
 def place_spans(cited: CitedText) -> list[Placed | None]:

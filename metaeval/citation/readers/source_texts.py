@@ -34,8 +34,8 @@ def plain_url(url: str) -> str:
     return f"{host}{port}{split.path.rstrip('/')}{query}" if host else url.strip()
 
 
+# Texts of sources by the keys that `names_of` gives: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX).
 SourceTexts = dict[tuple[str, str], Passage]
-"""Texts of sources by the keys that `names_of` gives: ("id", ID), ("url", plain URL) or ("index", ANSWER/INDEX)."""
 
 
 def read_texts(path: Path, wanted: Collection[tuple[str, str]]) -> SourceTexts:

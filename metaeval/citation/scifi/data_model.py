@@ -81,8 +81,8 @@ class Sentence:
     groups: tuple[PlacedGroup, ...] = ()
 
 
+# The stretch of a sentence that states a fact: start and end in `Sentence.text`, and how it was found.
 Segment = tuple[int, int, SegmentMatch]
-"""The stretch of a sentence that states a fact: start and end in `Sentence.text`, and how it was found."""
 
 
 @dataclass(frozen=True, slots=True)

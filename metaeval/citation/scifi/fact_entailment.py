@@ -25,8 +25,8 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 Count = Callable[[str], int]  # returns the length of a text in some unit, such as words or tokens
 
 
+# A chunk of passages as a premise: its text, and the index of its passage (None: the text is of several passages).
 PremiseChunk = tuple[str, int | None]
-"""A chunk of passages as a premise: its text, and the index of its passage (None: the text is of several passages)."""
 
 
 def count_words(text: str) -> int:

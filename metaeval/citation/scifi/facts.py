@@ -32,8 +32,8 @@ from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 from metaeval.llm.messages import Ask, ChatRequest, Prompt, quoted, read_answer, read_object, read_prompt, reply_form
 
+# In `AnswerFacts.problems`: the number of facts that repeat another of their sentence; they count once.
 DUPLICATE = "duplicate fact"
-"""In `AnswerFacts.problems`: the number of facts that repeat another of their sentence; they count once."""
 
 
 def read_with_parser(
@@ -115,8 +115,8 @@ _CUE = re.compile(r"\s*(?:segment|question)\s*:", re.IGNORECASE)
 _MARKS = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
 
 
+# The facts of a reply, each on one line, and the number of its unusable entries, by kind.
 ReplyFacts = tuple[tuple[str, ...], Counter[str]]
-"""The facts of a reply, each on one line, and the number of its unusable entries, by kind."""
 
 
 def read_listed(text: str) -> ReplyFacts | None:

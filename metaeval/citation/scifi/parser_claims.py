@@ -49,9 +49,9 @@ _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"), ("‘", "’"))
 STANDING = "Paper"  # the word that the parser reads in place of marks that stand for a noun
 
 
+# A sentence prepared for the parser: what the parser reads, with its offsets in the sentence; the offsets of its
+# citation groups, and its length; and the names of marks in place of a noun, by their offset.
 PreparedText = tuple[LocatedText, Sequence[int], Mapping[int, str]]
-"""A sentence prepared for the parser: what the parser reads, with its offsets in the sentence; the offsets of its
-citation groups, and its length; and the names of marks in place of a noun, by their offset."""
 
 
 def prepared(sentence: str) -> PreparedText:

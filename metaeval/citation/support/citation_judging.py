@@ -15,8 +15,8 @@ from metaeval.core.errors import shown
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES, SentenceSplitter
 
+# Sentences as ALCE reads them; a repeated citation counts twice, and marks behind a full stop belong before it.
 _READ = AlceProfile(repeats="keep", leading="move all")
-"""Sentences as ALCE reads them; a repeated citation counts twice, and marks behind a full stop belong before it."""
 
 NOT_JUDGED = "not judged"
 
@@ -81,8 +81,8 @@ def _stated(answer: Answer, row: DataRow, number: int) -> SupportStatement:
     return replace(stated, levels=read_levels(row, answer.reference.get(SCALE, "trec")), from_file=True)
 
 
+# Returns the level of a verdict: from its decision by one or two thresholds, or its soft score.
 Weigh = Callable[[Verdict], Level]
-"""Returns the level of a verdict: from its decision by one or two thresholds, or its soft score."""
 
 
 def judge_levels(

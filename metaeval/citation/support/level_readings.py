@@ -12,12 +12,11 @@ from metaeval.citation.support.measures import Level, StatementLevels
 from metaeval.core.errors import UserError, shown
 from metaeval.corpus.data_rows import DataRow
 
+# Field of an answer's reference: a list of its statements, each with its offsets start and end, its text without marks,
+# cited (numbers of passages), and, where they have been judged, levels (one for each citation), as the file has them.
 FIELD = "support"
-"""Field of an answer's reference: a list of its statements, each with its offsets start and end, its text without
-marks, cited (numbers of passages), and, where they have been judged, levels (one for each citation), as the file has
-them."""
+# Field of an answer's reference: how its levels are spelt, trec (default) or fact.
 SCALE = "support_scale"
-"""Field of an answer's reference: how its levels are spelt, trec (default) or fact."""
 
 _WEIGHTS: Mapping[int, Level] = {2: 1.0, 1: 0.5, 0: 0.0, -1: None}
 _VERDICTS: Mapping[object, Level] = {"supported": 1.0, "unknown": None}

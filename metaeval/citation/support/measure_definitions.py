@@ -8,14 +8,14 @@ from metaeval.citation.measures import AnswerShare, Statistic, micro
 from metaeval.citation.support.measures import Statements, fact_pairs, trec_support
 from metaeval.stats.influence import COUNTS
 
+# The statements of every answer; None for a topic that a system has not answered.
 AllStatements = Sequence[Statements | None]
-"""The statements of every answer; None for a topic that a system has not answered."""
 
+# By measure, its values of the answers in order, whose mean is the measure; None where undefined.
 Values = dict[str, list[float | None]]
-"""By measure, its values of the answers in order, whose mean is the measure; None where undefined."""
 
+# Values of each answer, and the statistics of all answers that are not means of such values; each by measure.
 SupportValues = tuple[Values, dict[str, Statistic]]
-"""Values of each answer, and the statistics of all answers that are not means of such values; each by measure."""
 
 _TREC: Mapping[str, tuple[bool, bool]] = {"": (False, False), "_all": (True, False), "_hard": (False, True)}
 

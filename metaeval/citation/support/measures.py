@@ -12,8 +12,8 @@ from statistics import fmean
 
 from metaeval.citation.measures import AnswerShare
 
+# Weight of a level from 0 to 1; None where there is no judgement.
 Level = float | None
-"""Weight of a level from 0 to 1; None where there is no judgement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class StatementLevels:
     text: str = ""
 
 
+# The statements of one answer, in order.
 Statements = Sequence[StatementLevels]
-"""The statements of one answer, in order."""
 
 
 def trec_support(answer: Statements, every: bool = False, hard: bool = False) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from metaeval.citation.readers.formats.answer_format import (
 from metaeval.core.errors import UserError, shown
 from metaeval.corpus.data_rows import DataRow
 
+# Paths of what describes a document: its id, address, title and text.
 _DOCUMENT = (
     "id|id_|node.id_|doc_id|document_id|segment_id|chunk_id|metadata.source|kwargs.metadata.source|source|filepath"
     "|meta.name|title",
@@ -31,7 +32,6 @@ _DOCUMENT = (
     "text|content|page_content|pageContent|context|snippets[]|node.text|node.text_resource.text"
     "|kwargs.page_content|content_with_weight|snippet|chunk",
 )
-"""Paths of what describes a document: its id, address, title and text."""
 
 _IDS = "retrieved_context_ids[]"  # beside the texts of the documents, or in their place
 
