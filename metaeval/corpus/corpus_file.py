@@ -114,8 +114,8 @@ _LINES: Mapping[str, type[_Line]] = {
     "citation": _CitationLine,
 }
 
+# A line's number, from 1, its object, and that as it was read (None if it has a fault).
 Numbered = tuple[int, Record, _Line | None]
-"""A line's number, from 1, its object, and that as it was read (None if it has a fault)."""
 
 
 def _read_line(line: int, record: Any, problems: list[Problem]) -> _Line | None:
@@ -195,8 +195,8 @@ _LINE_BREAKS = str.maketrans({"\u2028": "\\u2028", "\u2029": "\\u2029", "\x85": 
 _HEADER = f'a first line {{"type": "corpus", "format": "{FORMAT}", "name": "..."}}'
 
 
+# The field of `meta` that `read_corpus` sets to true for a citation to which the file gives no level.
 UNJUDGED = "unjudged"
-"""The field of `meta` that `read_corpus` sets to true for a citation to which the file gives no level."""
 
 
 def read_corpus(path: Path, unjudged: bool = False) -> Corpus:

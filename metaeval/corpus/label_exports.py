@@ -20,8 +20,7 @@ from metaeval.core.tables import UserTable, name_column, table_of
 from metaeval.corpus.level_words import WORDS, own_words, plain_word
 
 _Record = Mapping[str, Any]
-_Answers = Iterator[tuple[str, Any, Any, Any]]
-"""Of each answer the question, the value, who gave it, and its state."""
+_Answers = Iterator[tuple[str, Any, Any, Any]]  # of each answer the question, the value, who gave it, and its state
 
 _CONTAINERS = ("data", "fields", "inputs", "metadata", "meta")
 _IDS = ("external_id", "item_id", "citation_id", "pair_id", "id")

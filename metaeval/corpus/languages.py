@@ -17,12 +17,13 @@ from typing import Literal, get_args
 from metaeval.core.errors import UserError, install_extra
 from metaeval.corpus.sentences import language_note
 
+# ISO 639-1 codes. auto: the language of the job's texts; other: another language, or several.
 Language = Literal[
     "auto", "en", "ar", "bn", "cs", "da", "de", "el", "es", "fa", "fi", "fr", "he", "hi", "hu", "id", "it", "ja", "ko",
     "lt", "nl", "no", "pl", "pt", "ro", "ru", "sv", "ta", "te", "th", "tr", "ur", "zh", "other",
 ]  # fmt: skip
-"""ISO 639-1 codes. auto: the language of the job's texts; other: another language, or several."""
 
+# Function words by language, which the metric overlap leaves out of statements; it has the English ones itself.
 FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     "de": frozenset(
         """aber alle als also am an auch auf aus bei beim bis da das dass dann dem den der des die dies diese dieser
@@ -45,7 +46,6 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
         गया गई गए जा जाता जाती जाते तक तथा लिए साथ अपने उनके इसके नहीं रहा रही रहे होता होती होते द्वारा कुछ ये वे""".split()
     ),
 }
-"""Function words by language, which the metric overlap leaves out of statements; it has the English ones itself."""
 
 _STEMMERS: Mapping[str, str] = {
     **{"ar": "arabic", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "es": "spanish", "fa": "persian"},
@@ -53,25 +53,25 @@ _STEMMERS: Mapping[str, str] = {
     **{"lt": "lithuanian", "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian"},
     **{"ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish"},
 }
+# The language that a script is taken for where nothing else is known.
 _SCRIPTS: Mapping[str, str] = {
     **{"ARABIC": "ar", "BENGALI": "bn", "CJK": "zh", "CYRILLIC": "ru", "DEVANAGARI": "hi", "GREEK": "el"},
     **{"HANGUL": "ko", "HEBREW": "he", "HIRAGANA": "ja", "KATAKANA": "ja", "TAMIL": "ta", "TELUGU": "te", "THAI": "th"},
 }
-"""The language that a script is taken for where nothing else is known."""
 _JOINERS = "\u200c\u200d"
+# Thai, Lao, Burmese, Khmer, Kana and Han: each character is a word.
 _WITHOUT_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
-"""Thai, Lao, Burmese, Khmer, Kana and Han: each character is a word."""
+# Soft hyphens, zero-width spaces and joiners, signs of direction and variants of letters; not operators.
 _INVISIBLE = (
     *(0xAD, 0x34F, 0x61C, *range(0x180B, 0x1810), *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060),
     *(*range(0x2066, 0x2070), *range(0xFE00, 0xFE10), 0xFEFF, *range(0xE0000, 0xE1000)),
 )
-"""Soft hyphens, zero-width spaces and joiners, signs of direction and variants of letters; not operators."""
+# Kinds of characters that NFKC takes for plain ones though they mean something else: 10² is not 102, 1½ not 11/2.
 _OTHER_MEANING = frozenset({"<super>", "<sub>", "<fraction>", "<circle>"})
-"""Kinds of characters that NFKC takes for plain ones though they mean something else: 10² is not 102, 1½ not 11/2."""
+# The pattern of a word in English, and in a text of unknown language without combining marks.
 ENGLISH = re.compile(r"\w+")
-"""The pattern of a word in English, and in a text of unknown language without combining marks."""
 _READ = 250  # statements, and as many sources, from which the language of a job is told
 _CLEAR = 0.8  # share of the letters that a language must have, or the texts are in several
 _log = logging.getLogger("metaeval")

@@ -9,6 +9,7 @@ from metaeval.core.cells import number_in, text_of
 from metaeval.core.errors import UserError, shown
 from metaeval.corpus.model import SupportLevel
 
+# Levels by word, as `plain_word` returns it.
 WORDS: Mapping[str, SupportLevel] = {
     word: level
     for level, words in {
@@ -25,13 +26,12 @@ WORDS: Mapping[str, SupportLevel] = {
     }.items()
     for word in words.split()
 }
-"""Levels by word, as `plain_word` returns it."""
 
+# Words that say full support, or only that there is some: of a metric that says no more, the verdict is 1.
 EITHER = frozenset("yes true correct y pass passed grounded faithful consistent accurate factual".split())
-"""Words that say full support, or only that there is some: of a metric that says no more, the verdict is 1."""
 
+# Advice on words of a user's own, as a clause.
 NAME_WORDS = 'or say what a word means: --map full=WORD,WORD (in Python: columns={"full": "WORD,WORD"})'
-"""Advice on words of a user's own, as a clause."""
 
 
 def plain_word(value: Any) -> str:

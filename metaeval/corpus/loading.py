@@ -208,8 +208,7 @@ def _origin(file: SourceFile) -> str:
     return f"{where} (SHA-256 {file.sha256})" if file.sha256 else f"{where} (no checksum pinned)"
 
 
-TIMEOUT = 30.0
-"""Seconds without a byte before a download is given up."""
+TIMEOUT = 30.0  # seconds without a byte before a download is given up
 _BLOCK = 1 << 16
 
 

@@ -24,8 +24,7 @@ from metaeval.corpus.sentences import split_sentences
 
 _log = logging.getLogger("metaeval")
 
-PAIRS_SCHEMA = "metaeval-pairs/1"
-"""The form of a job's pairs.jsonl: its judged rows, with the scores of every column."""
+PAIRS_SCHEMA = "metaeval-pairs/1"  # the form of a job's pairs.jsonl: its judged rows, with the scores of every column
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +91,12 @@ def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshol
 Rule = Literal["touched", "complete", "drop", "whole"]
 EvidencePlace = Literal["sentence", "chunk"]
 
+# The names of the counts in `PairTable.evidence`.
 GIVEN = "evidence sentences given"
 UNMATCHED = "of them found in no document sentence"
 UNPLACED = "citations whose chunks have no known level"
 WHOLE = "chunks of full citations hold a whole evidence set"
 INCOMPLETE = "chunks of full citations hold an incomplete evidence set"
-"""The names of the counts in `PairTable.evidence`."""
 
 
 class Pair(NamedTuple):
@@ -362,8 +361,8 @@ def pair_of(
 
 _POOL = re.compile(r"(?:bm25:(?P<words>[1-9]\d*)|dense:(?P<dense>[1-9]\d*)(?::(?P<encoder>cosine:\S+))?)")
 
+# Ranks chunks for statements, from the texts of both: for each statement chunk numbers, best first.
 RankChunks = Callable[[Sequence[str], Sequence[str]], Iterable[Iterable[int]]]
-"""Ranks chunks for statements, from the texts of both: for each statement chunk numbers, best first."""
 
 
 def check_pool(pool: str) -> int:

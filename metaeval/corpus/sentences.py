@@ -9,20 +9,19 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
+# Name and version of the rules, for signatures. A change that can move a boundary raises the number.
+#
+# Rules against the library pysbd 0.3.4, which has to be told the language. Traps (`tests/corpus/sentence_traps.txt`,
+# 40 texts a language, from which the lists below were made), F1 of the inner boundaries of rules-3, rules-4 and pysbd:
+# English 97.6 / 97.6 / 95.2, German 80.9 / 98.8 / 81.0, Spanish 80.0 / 98.8 / 85.1, French 86.0 / 98.8 / 76.3, Hindi
+# 79.2 / 97.7 / 81.0. Boundaries in 250 of MEMERAG's passages a language that only one of the two has, 99 drawn and
+# read: the rules were right in 73 (German 16 of 25, Spanish 19 of 24, French 22 of 25, Hindi 16 of 25). So the rules
+# stay. MEMERAG's own sentences, on which pysbd leads, were cut with it, and tell nothing. rules-4 moves no boundary in
+# the English texts of ExpertQA, Factcheck-GPT, QASem, ScholarQABench, TREC RAG and MEMERAG.
 SPLITTER = "rules-4"
-"""Name and version of the rules, for signatures. A change that can move a boundary raises the number.
 
-Rules against the library pysbd 0.3.4, which has to be told the language. Traps (`tests/corpus/sentence_traps.txt`, 40
-texts a language, from which the lists below were made), F1 of the inner boundaries of rules-3, rules-4 and pysbd:
-English 97.6 / 97.6 / 95.2, German 80.9 / 98.8 / 81.0, Spanish 80.0 / 98.8 / 85.1, French 86.0 / 98.8 / 76.3, Hindi
-79.2 / 97.7 / 81.0. Boundaries in 250 of MEMERAG's passages a language that only one of the two has, 99 drawn and
-read: the rules were right in 73 (German 16 of 25, Spanish 19 of 24, French 22 of 25, Hindi 16 of 25). So the rules
-stay. MEMERAG's own sentences, on which pysbd leads, were cut with it, and tell nothing. rules-4 moves no boundary in
-the English texts of ExpertQA, Factcheck-GPT, QASem, ScholarQABench, TREC RAG and MEMERAG.
-"""
-
+# What opens and closes a reference mark, in a class of a pattern, and the digits that are one without a bracket.
 OPENING, CLOSING, SUPERSCRIPT = r"\[【［〔", r"\]】］〕", "⁰¹²³⁴⁵⁶⁷⁸⁹"
-"""What opens and closes a reference mark, in a class of a pattern, and the digits that are one without a bracket."""
 
 # What tools write before a mark's number: "[doc1]", "[Source: 2]". Of names that begin alike the longest is first.
 _NAMES = """documents? docs? sources? passages? references? refs? citations? cites? contexts? chunks? snippets?
@@ -35,11 +34,11 @@ _NUMBER = rf"(?:{MARK_NAME})?+\^?\d++"
 _NUMBERS = rf"{_NUMBER}(?:(?:{COMMA}|{DASH}){_NUMBER})*+"
 _BRACKET = rf"[{OPENING}]\s*+{_NUMBERS}\s*+[{CLOSING}]"
 _TAGGED = r"<(?:sup|cite|ref)(?:\s[^<>]{0,200}+)?+>"
+# A reference mark: "[2]", "[1, 2]", "[1 and 2]", "[1-3]", "[^4]", "[doc5]", "【6】", "［7］", "<sup>8</sup>", "⁹".
 MARK = (
     rf"(?:{_BRACKET}|{_TAGGED}\s*+(?:{_NUMBERS}|(?:{_BRACKET}[\s,]*+)++)\s*+</(?:sup|cite|ref)>"
     rf"|[{SUPERSCRIPT}]++(?:[ ,，、˒⸴]{{0,2}}+[⁻–-]?+[{SUPERSCRIPT}]++)*+)"
 )
-"""A reference mark: "[2]", "[1, 2]", "[1 and 2]", "[1-3]", "[^4]", "[doc5]", "【6】", "［7］", "<sup>8</sup>", "⁹"."""
 
 # How a mark opens: the digit behind it, not its name or tag, opens the next sentence.
 _OPENED = rf"(?:{_TAGGED}\s*+[{OPENING}]?+|[{OPENING}])\s*+(?:{MARK_NAME})?+\^?"
@@ -159,12 +158,10 @@ class SentenceSplitter:
     split: Callable[[str], Sequence[str]]
 
 
-RULES = SentenceSplitter(SPLITTER, split_sentences)
-"""The project's rules: no data needed."""
+RULES = SentenceSplitter(SPLITTER, split_sentences)  # the project's rules: no data needed
 
 
-ENOUGH = 20
-"""The number of foreign function words that texts must hold before `language_note` calls them foreign."""
+ENOUGH = 20  # the number of foreign function words that texts must hold before `language_note` calls them foreign
 
 _MOST = 500
 _WORD = re.compile(r"[^\W\d_]+")

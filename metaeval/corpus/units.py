@@ -27,9 +27,9 @@ from metaeval.corpus.pair_table import (
     word_set,
 )
 
+# chunk: a row per statement and chunk. citation, page, evidence: a row per citation: its document's chunks, the whole
+# document, or the sentences that the annotator marked. statement: a row per statement, with all that it cites.
 Unit = Literal["chunk", "citation", "page", "evidence", "statement"]
-"""chunk: a row per statement and chunk. citation, page, evidence: a row per citation: its document's chunks, the whole
-document, or the sentences that the annotator marked. statement: a row per statement, with all that it cites."""
 
 
 class Aggregation(NamedTuple):
@@ -39,8 +39,7 @@ class Aggregation(NamedTuple):
     most: int | None = None
 
 
-PAGE = "#page"
-"""The suffix of a citation's id in the id of the pair with its whole document."""
+PAGE = "#page"  # the suffix of a citation's id in the id of the pair with its whole document
 
 _AGGREGATION = re.compile(r"(max|mean)|(mean|union):([1-9]\d*)")
 

@@ -26,8 +26,8 @@ from metaeval.stats.arrays import Floats
 
 ClaimMeasure = Literal["recall", "precision"]
 
+# Returns whether the item of an index is fully supported; None if the item has no verdict or label.
 ItemJudge = Callable[[int], bool | None]
-"""Returns whether the item of an index is fully supported; None if the item has no verdict or label."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,13 +37,13 @@ from metaeval.stats.prediction_powered import (
 
 FULL, PARTIAL, NONE = SupportLevel.FULL, SupportLevel.PARTIAL, SupportLevel.NONE
 
+# The measures of citations: the label of each, and the levels that it counts.
 SHARES: Mapping[str, tuple[str, tuple[SupportLevel, ...]]] = {
     "full": ("full support", (FULL,)),
     "partial": ("partial support", (PARTIAL,)),
     "none": ("no support", (NONE,)),
     "precision": ("any support (full or partial)", (FULL, PARTIAL)),
 }
-"""The measures of citations: the label of each, and the levels that it counts."""
 
 RECALL = "recall"
 LABELS: Mapping[str, str] = {

@@ -26,11 +26,9 @@ from metaeval.stats.arrays import Floats
 from metaeval.stats.prediction_powered import Sample, share, wilson
 from metaeval.stats.risk_control import corrected_share, kolmogorov_smirnov_p
 
-MOST_LISTED = 50
-"""Largest number of flagged citations that a JUnit file lists."""
+MOST_LISTED = 50  # largest number of flagged citations that a JUnit file lists
 
-DRIFT = 0.01
-"""Probability of a false alarm on drift, over all tests of a check."""
+DRIFT = 0.01  # probability of a false alarm on drift, over all tests of a check
 
 
 def read_gate(path: Path) -> Gate:

@@ -28,8 +28,8 @@ from metaeval.stats.arrays import Bools
 from metaeval.stats.risk_control import answers_for_mean, effective_labels, labels_for
 
 _QUANTILES = 201
+# The settings of a run on which a score depends; the gate stores them.
 _SETTINGS = ("chunk", "aggregate", "metric_options")
-"""The settings of a run on which a score depends; the gate stores them."""
 
 
 @dataclass(frozen=True)

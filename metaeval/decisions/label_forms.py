@@ -11,12 +11,11 @@ from typing import Any
 
 from metaeval.corpus.corpus_file import LEVELS
 
+# A question about a statement and its source, as the page has it.
+#
+# column: heading of the labels; words: what is asked; choices: mappings with the key to press on the page, the value
+# in the sheet's column, and the words on the button.
 LabelQuestion = Mapping[str, Any]
-"""A question about a statement and its source, as the page has it.
-
-column: heading of the labels; words: what is asked; choices: mappings with the key to press on the page, the value in
-the sheet's column, and the words on the button.
-"""
 
 
 def label_question(column: str, words: str, answers: Mapping[str, str], keys: Sequence[str] = ()) -> LabelQuestion:
@@ -42,6 +41,7 @@ SUPPORT = (
     ),
 )
 
+# The forms by name.
 FORMS: Mapping[str, tuple[LabelQuestion, ...]] = {
     "support": SUPPORT,
     # CiteEval's three stages: context attribution, citation editing, citation rating.
@@ -93,4 +93,3 @@ FORMS: Mapping[str, tuple[LabelQuestion, ...]] = {
         ),
     ),
 }
-"""The forms by name."""

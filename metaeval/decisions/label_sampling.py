@@ -23,8 +23,7 @@ Design = Literal["random", "stratified", "uncertain"]
 
 _PER_STRATUM = 10
 _MOST_STRATA = 5
-_LEAST = 0.2
-"""Relative probability of the items with extreme scores, where items in the middle have 1."""
+_LEAST = 0.2  # relative probability of the items with extreme scores, where items in the middle have 1
 
 
 def draw(
@@ -120,8 +119,7 @@ def _draw_whole(of: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
     return rows, np.full(of.size, many / sizes.size)
 
 
-PAGE = ".html"
-"""The suffix of a page on which citations are labelled in a browser, without a network."""
+PAGE = ".html"  # the suffix of a page on which citations are labelled in a browser, without a network
 
 
 def _panel(drawn: Drawn) -> dict[str, Any]:

@@ -13,14 +13,13 @@ from metaeval.decisions.item_labels import LabelledItems
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.ties import midranks
 
-ODDS = 1e-3
-"""Probability that the labels of a random sample are rejected."""
+ODDS = 1e-3  # probability that the labels of a random sample are rejected
 
+# Random samples with which labelled items are compared at most, and how many of them may be as unlike all items.
 _DRAWS, _ENOUGH = 1999, 20
-"""Random samples with which labelled items are compared at most, and how many of them may be as unlike all items."""
 
+# Least share of the items of answers with a label that are labelled, for the answers to count as what was drawn.
 _NEARLY_WHOLE = 0.8
-"""Least share of the items of answers with a label that are labelled, for the answers to count as what was drawn."""
 
 
 def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[str, Floats]) -> None:

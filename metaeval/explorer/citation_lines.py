@@ -9,8 +9,7 @@ from typing import Any
 
 from metaeval.core.parsing import json_objects
 
-SUPPORTED = 0.5
-"""Value from which a fact or a statement has the colour of support, where a pipeline gives degrees."""
+SUPPORTED = 0.5  # value from which a fact or a statement has the colour of support, where a pipeline gives degrees
 
 
 def rows_of(path: Path) -> list[Mapping[str, Any]]:

@@ -43,12 +43,10 @@ class CasesOptions(ResultsSettings, DeclaredOptions):
 
 
 _GAP = " […] "
+# Lines of a LaTeX table that fit a page, and characters of a line of its examples, in a narrow article.
 _LINES, _CHARACTERS = 46, 66
-"""Lines of a LaTeX table that fit a page, and characters of a line of its examples, in a narrow article."""
-_BEFORE = 10
-"""Words shown before evidence that begins beyond the first `WORDS`."""
-WORDS = 60
-"""Words of a text that are shown; JSONL holds all of them."""
+_BEFORE = 10  # words shown before evidence that begins beyond the first `WORDS`
+WORDS = 60  # words of a text that are shown; JSONL holds all of them
 HIGH, LOW = "score too high", "score too low"
 
 
@@ -72,8 +70,8 @@ class Case:
     evidence: tuple[tuple[int, int], ...] = ()
 
 
+# The statement of a row, the text of its citation, and (start, end) of each piece of evidence in that text.
 RowTexts = tuple[str, str, tuple[tuple[int, int], ...]]
-"""The statement of a row, the text of its citation, and (start, end) of each piece of evidence in that text."""
 
 
 def find_cases(

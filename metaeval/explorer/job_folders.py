@@ -42,8 +42,8 @@ def report_below(folder: Path, page: Path) -> str:
     return f"./{quote(report.relative_to(top).as_posix())}" if inside else ""
 
 
+# Settings that name places and machines, and change no value.
 _PLACES = frozenset({"batch", "budget", "corpus", "data", "dry_run", "executor", "requests", "results", "store"})
-"""Settings that name places and machines, and change no value."""
 
 
 def run_entry(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:

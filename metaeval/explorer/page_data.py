@@ -117,11 +117,10 @@ def _columns(
     }
 
 
+# Name of the column of human ratings beside the metrics, with which a scatter plot compares these.
 AGAINST = "human rating"
-"""Name of the column of human ratings beside the metrics, with which a scatter plot compares these."""
 
-_WORDS = 12
-"""A group whose name has more words is taken for the source text of its ratings."""
+_WORDS = 12  # a group whose name has more words is taken for the source text of its ratings
 
 
 def rating_levels(ratings: Ratings) -> tuple[dict[str, Any], Callable[[float], int]]:
@@ -179,8 +178,7 @@ _log = logging.getLogger("metaeval")
 
 Source = TypeVar("Source", Job, RatedSet)
 
-_UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})
-"""Controls that say nothing of single pairs."""
+_UNTOLD = frozenset({"constant", "oracle", "inverted oracle"})  # controls that say nothing of single pairs
 
 _TOGETHER = 32  # pairs that a metric explains at a time
 _MANY = 1000  # pairs from which on a metric that reads no model takes seconds too

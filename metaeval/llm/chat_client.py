@@ -27,8 +27,8 @@ _log = logging.getLogger("metaeval")
 
 GRACE = 5.0  # seconds that a run which ends waits for replies in flight: they may have been paid for
 
+# Called after each reply or failure with the number of requests that have one so far, and the number of all.
 Progress = Callable[[int, int], None]
-"""Called after each reply or failure with the number of requests that have one so far, and the number of all."""
 
 _PATIENCE = 20  # requests that fail one after the other before the run stops
 _FIRST_PATIENCE = 5  # the same while the server has never answered a request with these settings

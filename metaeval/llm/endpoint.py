@@ -204,15 +204,15 @@ class Cause(StrEnum):
     NO_REPLY = "no reply in the batch"
 
 
+# Causes that another try may mend.
 PASSING = frozenset(
     {Cause.UNREACHABLE, Cause.DROPPED, Cause.TIMEOUT, Cause.RATE_LIMIT, Cause.SERVER_ERROR, Cause.GARBLED}
 )
-"""Causes that another try may mend."""
 
 ENDING = frozenset({Cause.KEY, Cause.UNKNOWN, Cause.QUOTA})  # causes that every request of the run would meet
 
+# Causes after which the server may have made, and charged for, a reply that never came.
 MAYBE_CHARGED = frozenset({Cause.DROPPED, Cause.TIMEOUT, Cause.GARBLED, Cause.TOO_LARGE})
-"""Causes after which the server may have made, and charged for, a reply that never came."""
 
 
 _OF_STATUS = {

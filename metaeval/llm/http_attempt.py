@@ -94,8 +94,8 @@ class _Client(AsyncOpenAI):
 
 
 _NO_COUNT = {"headers": {"X-Stainless-Retry-Count": omit}}  # of retries, of which the package knows nothing
+# Arguments of `post` for which it returns a response whose body is not read yet.
 _RAW: Any = {"cast_to": httpx2.Response, "stream": True, "stream_cls": AsyncStream[Any], "options": _NO_COUNT}
-"""Arguments of `post` for which it returns a response whose body is not read yet."""
 
 
 class Transport:

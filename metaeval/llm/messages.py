@@ -318,12 +318,12 @@ class Failure:
 
 Answer = Reply | Failure  # the result of a chat request
 
+# A function from requests to the reply or failure of each, in order: a chat session's, or that of a replay.
 Ask = Callable[[Sequence[ChatRequest]], Sequence[Answer]]
-"""A function from requests to the reply or failure of each, in order: a chat session's, or that of a replay."""
 
 
+# Why a request gave nothing: a malformed, refused or cut reply; no reply; or the request was refused as too long.
 Trouble = Literal["unparsed", "failed", "too long"]
-"""Why a request gave nothing: a malformed, refused or cut reply; no reply; or the request was refused as too long."""
 
 
 State = Literal["read"] | Trouble  # the outcome of a request: its reply was read, or why not

@@ -8,8 +8,7 @@ from typing import Any
 
 from metaeval.core.errors import Shown
 
-ROWS = 20
-"""Rows that a notebook shows."""
+ROWS = 20  # rows that a notebook shows
 
 
 def frame(rows: Iterable[Mapping[str, Any]]) -> Any:

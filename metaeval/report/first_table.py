@@ -23,8 +23,8 @@ from metaeval.report.result_tables import TableKey, measure_table, units
 from metaeval.report.table import CONTROLS, UNDEFINED, Cell, ColumnGroup, Note, Table, grouped, place_of, plain
 from metaeval.report.table_notes import interval_text
 
+# Metrics that the table shows; of more, those with the highest values. What is said below fits on the same screen.
 ROWS = 12
-"""Metrics that the table shows; of more, those with the highest values. What is said below fits on the same screen."""
 
 _WITH_INTERVALS = 7  # columns
 _FEW, _NARROW = 7, 5  # metrics, and columns, up to which all measures of a single protocol are shown

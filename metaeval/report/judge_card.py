@@ -28,8 +28,7 @@ from metaeval.report.table import (
 )
 from metaeval.stats.estimate import Estimate
 
-MATRIX = "matrix"
-"""Name of the table of confusion matrices, whose cells a page shades by their share of the line."""
+MATRIX = "matrix"  # name of the table of confusion matrices, whose cells a page shades by their share of the line
 
 _CUTS = {"_full": "yes: full", "_some": "yes: full or partial", "": ""}
 _RATES = {

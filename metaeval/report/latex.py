@@ -19,12 +19,11 @@ from metaeval.report.table_notes import LEVEL
 from metaeval.report.terminal import GAP, packed
 
 _RANKS = {"best": r"\textbf", "second": r"\underline", "": ""}
-_NARROW, _SMALL, _WIDEST = 2, 4, 6
-"""Most columns of a table in a column of the page, of one in \\small, and of any."""
+_NARROW, _SMALL, _WIDEST = 2, 4, 6  # most columns of a table in a column of the page, of one in \small, and of any
 _LONGEST = 40  # characters of an unbroken name
 
+# Labels of the footer's notes that readers of a paper need; the others stand as comments.
 _PRINTED = READING - {"warnings", "not run"}
-"""Labels of the footer's notes that readers of a paper need; the others stand as comments."""
 
 
 def table_of(grid: Table, controls: bool = False) -> str:

@@ -20,8 +20,7 @@ from metaeval.stats.estimate import Estimate
 
 Specification = tuple[tuple[str, str], ...]
 
-MULTIVERSE = "metaeval-multiverse/1"
-"""The schema of multiverse.json."""
+MULTIVERSE = "metaeval-multiverse/1"  # the schema of multiverse.json
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ from metaeval.report.table import CONTROLS, UNDEFINED, ColumnGroup, Note, Table,
 _SHARED = ("data", "settings", "pairs", "ratings", "uncertainty", "perfect metric", "evidence", "published")
 
 
+# The groups of the base paper's Tables 2 and 3 (arXiv 2406.15264) in its order, by the family on a metric's card.
 BASE_PAPER_GROUPS: Mapping[str, str] = {
     "llm judge": "LLM-based",
     **dict.fromkeys(("classifier", "entailment by generation", "NLI over sentence pairs"), "entailment-based"),
     **dict.fromkeys(("embedding", "likelihood", "lexical"), "similarity-based"),
 }
-"""The groups of the base paper's Tables 2 and 3 (arXiv 2406.15264) in its order, by the family on a metric's card."""
 OTHER_GROUP = "other"
 
 

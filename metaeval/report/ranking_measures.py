@@ -12,8 +12,7 @@ from metaeval.stats.estimate import Estimate
 
 LEVELS = ("full", "partial", "none")
 
-NAMED = 4
-"""Names that a list shows if it has at least two more; the rest are counted."""
+NAMED = 4  # names that a list shows if it has at least two more; the rest are counted
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,7 @@ from metaeval.stats.estimate import Estimate
 from metaeval.stats.ranking import letters, rank_intervals
 
 SCHEMA = "metaeval-result/3"
-_OLD = ("metaeval-result/", "metaeval-sheet/")
-"""How the schemas begin of files that the same command makes anew."""
+_OLD = ("metaeval-result/", "metaeval-sheet/")  # how the schemas begin of files that the same command makes anew
 
 Unit = Literal["chunk", "citation", "page", "evidence", "statement", "rating"]
 Kind = TypeVar("Kind")
@@ -44,8 +43,8 @@ class _ResultModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+# The fields of a cell in a result file; `bounds` are the worst and the best value of its `Estimate`.
 _IN_FILES = ("value", "low", "high", "ties", "bounds", "ceiling", "published", "note", "effective")
-"""The fields of a cell in a result file; `bounds` are the worst and the best value of its `Estimate`."""
 
 
 def _of_file(cell: Any) -> Any:
@@ -212,8 +211,8 @@ class Significance(_ResultModel):
     tests: int = 0
 
 
+# Targets of perfect detectors: whole evidence sets of full citations, evidence, and how much of a set there is.
 FULL_SUPPORT, ANY_SUPPORT, EVIDENCE_SHARE = "full support", "any support", "share of evidence"
-"""Targets of perfect detectors: whole evidence sets of full citations, evidence, and how much of a set there is."""
 
 
 def placed(rows: Sequence[Row], tests: Significance) -> list[Row]:
@@ -314,13 +313,13 @@ class Result(_ResultModel):
         return frame(records(self))
 
 
+# Names of the fields of `records`.
 FIELDS = (
     *("protocol", "dataset", "split", "unit", "metric", "kind", "measure"),
     *("value", "low", "high", "tie_worst", "tie_best", "bound_worst", "bound_best", "ceiling"),
     *("perfect_full", "perfect_any", "perfect_share", "published", "letters", "rank_low", "rank_high", "note"),
     *("scored", "unscored", "excluded", "total", "signature"),
 )
-"""Names of the fields of `records`."""
 
 
 def records(result: Result) -> Iterator[dict[str, str | float | int | None]]:

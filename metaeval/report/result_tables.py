@@ -27,11 +27,10 @@ from metaeval.report.table import (
     short,
 )
 
-THREE = Column(key="", label="")
-"""The format of a number without a measure of its own: three decimals."""
+THREE = Column(key="", label="")  # the format of a number without a measure of its own: three decimals
 
+# A line of a table of measures: title of its block, kind of its row (metric or control), and name.
 TableKey = tuple[str, str, str]
-"""A line of a table of measures: title of its block, kind of its row (metric or control), and name."""
 
 
 def lay_out(result: Result) -> Table:

@@ -64,11 +64,11 @@ class Block:
     lines: tuple[TableLine, ...] = ()
 
 
+# The note on demo data in every table, page and list of findings.
 DEMO = "the labels were written for this package: report no metric's quality from them"
-"""The note on demo data in every table, page and list of findings."""
 
+# A line of a table as it is made: (title of its block, name, cells); a text stands for a cell that prints it.
 TableRow = tuple[str, str, Sequence["Cell | str"]]
-"""A line of a table as it is made: (title of its block, name, cells); a text stands for a cell that prints it."""
 
 
 def blocks_of(rows: Iterable[TableRow]) -> tuple[Block, ...]:
@@ -102,10 +102,10 @@ class Note:
         return " ".join(filter(None, (self.text, "; ".join(f"{names}: {text}" for names, text in self.items))))
 
 
+# The data of a table that belongs to no data set.
 NO_DATA = Data(
     name="", split="", fingerprint=sha256_json([]), statements=0, documents=0, citations=0, groups=0, levels={}
 )
-"""The data of a table that belongs to no data set."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,17 +165,15 @@ class Table(Recorded):
         return replace(self, footer=(Note("demo data", DEMO), *self.footer))
 
 
-CONTROLS = "controls"
-"""Title of the block of controls."""
+CONTROLS = "controls"  # title of the block of controls
 
-CONTROL = " (control)"
-"""What follows the name of a metric that is also a control."""
+CONTROL = " (control)"  # what follows the name of a metric that is also a control
 
+# Labels of the footer's notes on what is missing and what cells mean; others say how the numbers were made.
 READING = frozenset(
     {"not run", "not judged", "could be", "left out", "not read", "without facts", "warnings", "blank"}
     | {"significance", "ceiling", "published", "reading"}
 )
-"""Labels of the footer's notes on what is missing and what cells mean; others say how the numbers were made."""
 
 UNDEFINED = "–"
 _MISSING = Estimate(None, note="not computed")

@@ -25,8 +25,8 @@ from metaeval.report.table import NO_DATA, Note, Table, plain
 
 SCHEMA = "metaeval-table/1"
 
+# The formats that a table can be written in beside JSON, with the endings of their files.
 FORMATS = {"text": ".txt", "markdown": ".md", "latex": ".tex", "csv": ".csv"}
-"""The formats that a table can be written in beside JSON, with the endings of their files."""
 
 PAGE = "report.html"
 

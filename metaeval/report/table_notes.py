@@ -11,11 +11,10 @@ from metaeval.report.table import Block, Note, format_p, format_value, grouped, 
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.ranking import LETTERS
 
+# Marks of values that are not significantly above a control, that ties move, and that lack scores of some rows.
 LEVEL, TIED, UNSCORED = "†", "‡", "§"
-"""Marks of values that are not significantly above a control, that ties move, and that lack scores of some rows."""
 
-FEW_GROUPS = 30
-"""Effective groups below which intervals cover less often than they say (docs/explanation/inference.md)."""
+FEW_GROUPS = 30  # effective groups below which intervals cover less often than they say (docs/explanation/inference.md)
 
 _RUN = 4  # letters that are shortened to the first and the last
 _NAMED = 3  # of more metrics with the same row counts, "all others" stands in place of the names

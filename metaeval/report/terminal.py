@@ -18,8 +18,7 @@ from metaeval.report.table import Cell, Table
 
 # Every string goes through rich.Text: rich reads markup and emoji codes only in bare strings.
 
-GAP = 2
-"""Characters between two columns: one space of padding and one of the rule's divider."""
+GAP = 2  # characters between two columns: one space of padding and one of the rule's divider
 
 _EDGES = 2  # one space on each side
 _TITLE = 16  # characters that the title of a column group is given if its columns are narrower

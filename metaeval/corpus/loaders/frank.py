@@ -14,6 +14,7 @@ from metaeval.corpus.ratings import Rating, Ratings
 
 HUMAN = "human_annotations.json"
 SCORES = "baseline_factuality_metrics_outputs.json"
+# The field that holds each metric's scores, by the paper's name of the metric.
 METRICS: Mapping[str, str] = {
     "BLEU": "Bleu",
     "METEOR": "Meteor",
@@ -31,7 +32,6 @@ METRICS: Mapping[str, str] = {
     "DAE": "Dep Entail",
     "FactCC": "FactCC",
 }
-"""The field that holds each metric's scores, by the paper's name of the metric."""
 SPLITS: Mapping[str, str] = {"test": "test", "validation": "valid"}
 SUBSETS: Mapping[str, str] = {"cnndm": "cnndm", "bbc": "xsum"}
 

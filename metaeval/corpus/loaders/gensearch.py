@@ -21,8 +21,7 @@ JUDGEMENTS: Mapping[str, SupportLevel] = {
 }
 ALSO_REFUTES = "Citation Completely Supports but Also Refutes Statement"
 INACCESSIBLE = "Citation Inaccessible"
-RESPONSES = ("annotations", "intrinsic_halls")
-"""The splits of whole responses with six verdicts."""
+RESPONSES = ("annotations", "intrinsic_halls")  # the splits of whole responses with six verdicts
 UNCLEAR = "Statement is Unclear, Can't Make Judgment"
 VERDICTS: Mapping[str, SupportLevel] = {
     "Citation Completely Supports Statement": SupportLevel.FULL,

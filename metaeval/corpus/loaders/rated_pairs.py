@@ -18,10 +18,10 @@ from metaeval.corpus.dataset import published
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 
+# A rating, with its scores by metric. Its id is to be numbered: rows may share it.
 _RatedPair = tuple[Rating, Mapping[str, float | None]]
-"""A rating, with its scores by metric. Its id is to be numbered: rows may share it."""
+# A function of the split, the options and a row that returns its pair, or why it is left out.
 _RowReader = Callable[[str, Mapping[str, Any], DataRow], _RatedPair | str]
-"""A function of the split, the options and a row that returns its pair, or why it is left out."""
 
 UNRATED, REPEATED = "rows without a human rating", "rows that repeat an earlier one"
 _FULL, _NONE = SupportLevel.FULL, SupportLevel.NONE
@@ -29,13 +29,13 @@ _YES_NO: Mapping[str, SupportLevel | None] = {"Y": _FULL, "N": _NONE, "-": None,
 _LABELS: Mapping[str, SupportLevel | None] = {"1": _FULL, "0": _NONE, "1.0": _FULL, "0.0": _NONE, "": None}
 
 _AGGREFACT = ("DAE", "QuestEval", "SummaC-ZS", "SummaC-Conv", "QAFactEval")
+# The summarizers of each group of the paper, as in its repository's utils.py.
 _CATEGORIES = {
     "SOTA": "BART PegasusDynamic T5 Pegasus",
     "XFORMER": "BertSum BertExtAbs BertExt GPT2 BERTS2S TranS2S",
     "OLD": "FastAbsRl TConvS2S PtGen PtGenCoverage Summa BottomUp Seq2Seq TextRank missing ImproveAbs NEUSUM "
     "ClosedBookDecoder RNES BanditSum ROUGESal MultiTask UnifiedExtAbs",
 }
-"""The summarizers of each group of the paper, as in its repository's utils.py."""
 
 
 def _answer(split: str, options: Mapping[str, Any], row: DataRow) -> _RatedPair | str:

@@ -62,22 +62,21 @@ _log = logging.getLogger("metaeval")
 FIELDS = ("id", "group", "gold", "system", "subset", "text", "pair", "fields", "votes", "scores")
 _OPTIONAL = ("system", "subset", "text", "pair")
 
+# How headings begin that say what their column holds; the annotator's, metric's or field's name follows.
 _NAMED = ("votes:", "scores:", "fields:")
-"""How headings begin that say what their column holds; the annotator's, metric's or field's name follows."""
 
 ALL = "all"
 
 
+# Rated texts as read, before the dimension of the gold is chosen (gold is NaN), and whether some gold was a word.
+#
+# Between these, (n,) each, NaN where missing: the gold by dimension ("" for a single one), the scores by metric, and
+# what these cost.
 _Read = tuple[RatingColumns, Mapping[str, Numbers], Mapping[str, Numbers], Mapping[str, Numbers], bool]
-"""Rated texts as read, before the dimension of the gold is chosen (gold is NaN), and whether some gold was a word.
-
-Between these, (n,) each, NaN where missing: the gold by dimension ("" for a single one), the scores by metric, and what
-these cost.
-"""
 
 
+# A column's plain numbers, the distinct cells that are none, and the index of each such cell in them.
 _Column = tuple[Numbers, Cells, Indices]
-"""A column's plain numbers, the distinct cells that are none, and the index of each such cell in them."""
 
 
 def read_ratings(path: Path, options: Mapping[str, str] = MappingProxyType({})) -> Ratings:
@@ -372,8 +371,7 @@ def _rows(
     )
 
 
-_FEW = 6
-"""A column of no more distinct words, of which some are verdicts, is probably a judge's."""
+_FEW = 6  # a column of no more distinct words, of which some are verdicts, is probably a judge's
 
 _NO_METRIC = (
     "; of verdicts, say what the word means: --map full=WORD,WORD; where the column is not a metric, list the metrics: "

@@ -13,8 +13,7 @@ from metaeval.corpus.dataset import published
 from metaeval.corpus.loaders.wice import LABELS
 from metaeval.corpus.model import Corpus, Statement
 
-FIRST = 100
-"""The number of claims that the chat models read: the first of the test split."""
+FIRST = 100  # the number of claims that the chat models read: the first of the test split
 T5 = {"T5-3B-ANLI": "t5-3b-anli", "T5-3B-ANLI-WiCE": "t5-3b-anli-wice"}
 CHAT = {"GPT-3.5": "gpt-3.5-turbo-0613", "GPT-4": "gpt-4-0613"}
 

@@ -14,6 +14,7 @@ from metaeval.corpus.ratings import Rating, Ratings
 
 SCORES = "eval_scores_xsum_summaries.csv"
 SPANS = "hallucination_annotations_xsum_summaries.csv"
+# The column that holds each metric's scores, by the paper's name of the metric.
 METRICS: Mapping[str, str] = {
     "ROUGE-1": "R1",
     "ROUGE-2": "R2",
@@ -21,16 +22,15 @@ METRICS: Mapping[str, str] = {
     "BERTScore": "BERTScore",
     "Entailment": "Entailment",
 }
-"""The column that holds each metric's scores, by the paper's name of the metric."""
+# The systems by their names in the score file: the annotated spans of the two files agree under no other pairing.
 SYSTEMS: Mapping[str, str] = {
     "bert_withckpt": "BERTS2S",
     "bert_nockpt": "TranS2S",
     "tconvs2s": "TConvS2S",
     "ptgen": "PtGen",
 }
-"""The systems by their names in the score file: the annotated spans of the two files agree under no other pairing."""
+# The hallucination type in the row of an annotator who marks no span, a vote of 1; any marked span is a vote of 0.
 NOTHING = "NULL"
-"""The hallucination type in the row of an annotator who marks no span, a vote of 1; any marked span is a vote of 0."""
 GOLD: Mapping[str, str] = {"faithful": "Faithful", "factual": "Factual"}
 
 

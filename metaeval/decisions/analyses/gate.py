@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from metaeval.core.config import RunConfig
     from metaeval.decisions.gate_fit import Fitted
 
-NEXT = 40
-"""Number of citations to label next where a gate needs more labels."""
+NEXT = 40  # number of citations to label next where a gate needs more labels
 
+# Metrics of which a gate is chosen by default, the cheapest first.
 OFFERED = ("overlap", "support-mini", "minilm-bertscore")
-"""Metrics of which a gate is chosen by default, the cheapest first."""
 
 ShareOption = Annotated[float, Flag("SHARE")]
 
