@@ -3,6 +3,7 @@
 import json
 import logging
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -17,6 +18,37 @@ FACTS = ["The dam opened in 1936", "It is 221 metres tall", "Its lake holds wate
 PASSAGES = tuple(Passage(f"{fact} in the west.") for fact in FACTS)
 
 
+def linked(number, random):
+    page = f"https://www.example.org/wiki/Page_({number})?x={number}"
+    forms = ("[{n}]({a})", "[[{n}]]({a})", "[\\[{n}\\]]({a})", "([{n}]({a}))", "<sup>[{n}]({a})</sup>", "[[{n}]({a})]")
+    return random.choice(forms).format(n=number, a=page)
+
+
+def decorated(facts, random):
+    """Return (clean text, the same answer as models write it), with one cited fact a line."""
+    clean, lines = [], []
+    style = random.choice(["plain", "numbers", "letters", "bullets", "quote", "bold"])
+    for at, fact in enumerate(facts, start=1):
+        number = random.randint(1, len(PASSAGES))
+        mark = f" {linked(number, random)}" if random.random() < 0.5 else f" [{number}]"
+        cited = random.random() < 0.8
+        clean.append(f"{fact} [{number}]." if cited else f"{fact}.")
+        text = f"{fact}{mark if cited else ''}."
+        sign = {"numbers": f"{at}. ", "letters": f"{'abcd'[at - 1]}) ", "bullets": "- ", "quote": "> "}.get(style, "")
+        lines.append(sign + (text.replace(fact, f"**{fact}**") if style == "bold" else text))
+    parts = ["\n".join(lines)]
+    if random.random() < 0.5:
+        parts.insert(0, random.choice(["# Dams", "**Dams and lakes:**", "Dams\n====", "---"]))
+    if random.random() < 0.5:
+        parts.insert(0, "<think>\nPassage 1 says so [1]. Is it wide [2]?\n</think>")
+    if random.random() < 0.5:
+        parts.append("```python\nx = a[1]\n# Sources: none\n```")
+    if random.random() < 0.5:
+        listed = [f"[{at}] {fact}. https://example.org/{at}" for at, fact in enumerate(FACTS, start=1)]
+        parts.append("\n".join([random.choice(["## References", "Sources:", "**Works cited**"]), *listed]))
+    return "\n".join(clean), "\n\n".join(parts)
+
+
 def read(text):
     answer = Answer("a", text, PASSAGES)
     return Answer("a", text, PASSAGES, left_out=left_out_of(answer))
@@ -24,6 +56,21 @@ def read(text):
 
 def claims(answer):
     return [(row.claim.text, row.claim.citations) for row in statements(answer, PAPER) if row.number]
+
+
+def test_answers_as_models_write_them_have_the_claims_and_values_of_the_clean_ones():
+    random = Random(0)
+    pairs = [decorated(random.sample(FACTS, random.randint(1, 4)), random) for _ in range(60)]
+    wrong = [(clean, text) for clean, text in pairs if claims(Answer("a", clean, PASSAGES)) != claims(read(text))]
+    assert not wrong, wrong[0]
+    passages = [passage.text for passage in PASSAGES]
+    values = []
+    for side in (0, 1):
+        objects = [{"id": str(at), "text": pair[side], "passages": passages} for at, pair in enumerate(pairs)]
+        found = metaeval.cite.alce(objects, nli="overlap", threshold=0.5)
+        values.append([record["value"] for record in found["citation-scores"].records])
+    assert len(values[0]) == 3
+    assert values[0] == values[1]
 
 
 CASES = json.loads(Path(__file__).with_name("report_cases.json").read_text(encoding="utf-8"))

@@ -1,11 +1,14 @@
 """Lists of sources are found by what they hold, and citations of reports in Markdown are read in every spelling."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.formats.deep_research import write_report
 from metaeval.citation.readers.mark_insertion import with_marks
@@ -95,3 +98,33 @@ def test_an_address_cited_twice_is_one_source():
 def test_marks_in_code_are_no_citations():
     text, urls = read(f"See:\n```\nx[2] = 1\n```\nIt opened [1]. `y[2]`{LIST}")
     assert (text.count("[1]"), text.count("[2]"), urls) == (1, 0, [A, B])
+
+
+def test_reports_cite_as_the_plain_one_whatever_their_list_looks_like():
+    """Labels, entries, headings and spellings of marks are drawn; text and addresses stay those of the plain report."""
+    random, address = Random(0), "https://s{n}.example/x"
+    labels = ["[{n}]", "[{n}]:", "[^{n}]:", "{n}.", "{n})", "- [{n}]", "**[{n}]**"]
+    entries = ["{a}", "<{a}>", "[Title {n}]({a})", "Title {n}. {a}"]
+    marks = [
+        "[{n}]",
+        "[^{n}]",
+        "[{n}]({a})",
+        "[[{n}]]({a})",
+        "[\\[{n}\\]]({a})",
+        "<sup>[{n}]({a})</sup>",
+        "([{n}]({a}))",
+    ]
+    headings = ["## References", "**Sources:**", "Works cited", "Quellen", "参考文献：", "Sources\n-------"]
+    for _ in range(200):
+        cited = [random.randint(1, 4) for _ in range(3)]
+        label, entry, mark = map(random.choice, (labels, entries, marks))
+        said = zip(("one", "two", "three"), cited, strict=True)
+        body = " ".join(f"It is fact {word} {mark.format(n=n, a=address.format(n=n))}." for word, n in said)
+        ends = random.choice(["", ".", " (accessed 2026)"])
+        listed = [f"{label} {entry}{ends}".format(n=n, a=address.format(n=n)) for n in range(1, 5)]
+        article = f"{body}\n\n{random.choice(headings)}\n\n" + random.choice(["\n", "\n\n"]).join(listed)
+        text, sources = read(article)
+        found = [sources[mark.number - 1] for mark in find_marks(text) if mark.number]
+        assert found == [address.format(n=n) for n in cited], article
+        words = [re.sub(r"\s*\[\d\]", "", line) for line in text.splitlines()]
+        assert words == ["It is fact one. It is fact two. It is fact three."], article

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import pytrec_eval
+from scipy.special import expit
 from sklearn.metrics import ndcg_score
 
 from metaeval.stats.pools import (
@@ -15,6 +16,7 @@ from metaeval.stats.pools import (
     recall_at,
     reciprocal_rank,
 )
+from metaeval.stats.ties import float32_collapse
 
 CUTOFFS = (1, 5, 10, 20)
 
@@ -84,3 +86,29 @@ def test_all_agree_with_pytrec_eval_on_dense_ranks():
         for name, values in ours.items():
             assert values[place] == pytest.approx(official[str(code)][name], abs=1e-9), name
     assert supported > 50
+
+
+def test_probabilities_near_one_lose_their_order_in_float32_and_log_odds_keep_it():
+    # Pools of 20: log-odds of 20 and more, levels ordered perfectly by them. Above 1 - 2**-25 every probability is 1 in
+    # float32, so what a tool that stores float32 sees are ties, which trec_eval breaks by the document's name, from
+    # the last; FULL comes first here, so it is ranked last. In float64 they are distinct to 1 - 2**-53 (log-odds 36).
+    gold = np.tile(np.repeat([2.0, 1.0, 0.0], [2, 2, 16]), 10)
+    pool = np.repeat(np.arange(10), 20)
+    log_odds = 20 + np.tile(np.linspace(12, 0, 20), 10) + np.repeat(np.linspace(0, 0.5, 10), 20)
+    probability = expit(log_odds)
+    assert float32_collapse(probability) == (200, 200)
+    assert float32_collapse(log_odds)[0] == 0
+
+    def mean_by_pytrec(score):
+        return float(np.mean([values["ndcg_cut_5"] for values in _by_pytrec(score, gold, pool).values()]))
+
+    def ours(score):
+        return float(ndcg(rank_pools(score, gold, pool), 5).mean())
+
+    assert ours(probability) == ours(log_odds) == pytest.approx(1, abs=1e-12)
+    assert mean_by_pytrec(log_odds) == pytest.approx(1, abs=1e-9)
+    # The last five rows of a pool are NONE, so that nothing is found among the first five.
+    assert mean_by_pytrec(probability) == 0
+    # All 20 tied: each row gets the mean of the first five discounts over 20 ranks, 2.948459 / 20 = .1474230; gains
+    # add up to 6; ideal 2 (1 + .630930) + .5 + .430677 = 4.192537: .884538 / 4.192537 = .210979.
+    assert ours(probability.astype(np.float32).astype(np.float64)) == pytest.approx(0.210979, abs=5e-7)

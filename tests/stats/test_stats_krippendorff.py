@@ -45,6 +45,14 @@ def alpha_by_pairs(ratings, distance):
     return 1 - observed / (between(values) / (len(values) * (len(values) - 1)))
 
 
+@pytest.mark.parametrize("distance", ["nominal", "interval"])
+def test_alpha_is_the_definition_pair_by_pair(distance):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        ratings = rng.choice([0, 0.25, 0.5, 0.75, 1, np.nan], size=(9, 4))
+        assert krippendorff_alpha(ratings, distance) == pytest.approx(alpha_by_pairs(ratings, distance), abs=1e-12)
+
+
 def test_alpha_is_undefined_without_pairs_or_without_variation():
     for ratings in (np.empty((0, 3)), np.array([[1, np.nan], [np.nan, 2]]), np.array([[2.0, 2], [2, 2]])):
         assert np.isnan(krippendorff_alpha(ratings, "interval"))

@@ -77,6 +77,21 @@ def test_a_perfect_score_narrows_and_a_useless_one_is_not_used():
     assert noise.lam == pytest.approx(0, abs=0.02)
 
 
+def test_inverse_weights_undo_a_design_that_prefers_items():
+    random = np.random.default_rng(1)
+    score = random.random(4000)
+    truth = (random.random(4000) < score) * 1.0
+    chance = 0.02 + 0.18 * score  # what is likely to be 1 is drawn up to ten times as often
+    found = []
+    for _ in range(60):
+        rows = np.flatnonzero(random.random(4000) < chance)
+        sample = Sample(rows, chance[rows], rows, np.zeros(rows.size, dtype=np.int64))
+        found.append(share(truth[rows], score, sample, np.arange(4000)))
+    assert np.mean([one.value for one in found]) == pytest.approx(truth.mean(), abs=0.01)
+    covered = [one.low <= truth.mean() <= one.high for one in found]
+    assert np.mean(covered) > 0.85
+
+
 def test_strata_take_the_variance_between_them_away():
     # Two strata of 50 items, all 1 and all 0: any stratified sample gives exactly one half.
     rows = np.array([0, 1, 2, 50, 51, 52])

@@ -1,9 +1,15 @@
 """Learn then Test: the binomial numbers by hand and from scipy, the order, clusters, and the promise itself."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import binom, binomtest, norm
 
+from benchmarks.gate_promise import MADE, fitted, normal_scores
+from benchmarks.promises.cells import measured
+from benchmarks.promises.gate import CELLS
 from metaeval.stats.risk_control import (
     answers_for_mean,
     answers_of_one_size,
@@ -128,6 +134,32 @@ def test_without_clusters_the_test_is_the_binomial_one():
     assert passed == sum(binom.cdf(np.array(misses), 60, 0.4) <= 0.05) > 3
     exact = [binomtest(one, 60).proportion_ci(0.9, "exact").high for one in misses]
     assert [one.bound for one in tested] == pytest.approx(exact)
+
+
+def test_failing_answers_break_the_promise_no_more_often_than_promised():
+    # Without a correlation of misses it is broken in 11 and 9 % of fits.
+    cells = {cell.name: cell for cell in CELLS}
+    broken, passes = measured(cells["20 answers x 10, 0.1 fail"], 120, 1)
+    assert broken.share <= 0.05
+    assert passes.share == 0  # of 20 answers none fails with chance .9 ** 20 = .12
+    broken, passes = measured(cells["40 answers x 5, 0.1 fail"], 120, 1)
+    assert broken.share <= 0.05
+    assert passes.share > 0.15
+    # Where long answers fail more often, 8 to 11 % of fits broke it while each answer counted as one.
+    long = [cell for name, cell in cells.items() if name.startswith("120 answers, log sizes")]
+    broken, passes = measured(long[0], 120, 1)
+    assert broken.share <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [case for case in MADE if case.correlation == 0], ids=str)
+def test_gates_pass_about_as_often_where_misses_do_not_cluster(case):
+    def alone(random):
+        drawn = normal_scores(case, random)
+        return replace(drawn, cluster=np.arange(drawn.bad.size))
+
+    passes = fitted(partial(normal_scores, case), 600, 0.1)[1]
+    assert passes >= 0.9 * fitted(alone, 600, 0.1)[1] > 0.5
 
 
 def test_the_last_threshold_before_the_first_failure_is_taken():

@@ -1,5 +1,7 @@
 """From a card and the user's wishes to a corpus, and what every card must hold."""
 
+import re
+
 import pytest
 
 from metaeval.core import registry
@@ -8,7 +10,7 @@ from metaeval.corpus import loading
 from metaeval.corpus.data_rows import CorpusDraft
 from metaeval.corpus.loaders import qasem, wice
 from metaeval.corpus.loading import check_options, load_dataset
-from metaeval.corpus.model import Statement
+from metaeval.corpus.model import Corpus, Statement
 
 NAMES = registry.names("dataset")
 
@@ -26,6 +28,44 @@ def test_every_card_is_whole_and_missing_files_are_told(name, tmp_path):
     if dataset.files[dataset.default_split]:
         with pytest.raises(UserError):
             load_dataset(dataset, data=tmp_path)
+
+
+PINNED = [name for name in NAMES if all(file.sha256 for file in card(name).files[card(name).default_split])]
+
+
+@pytest.mark.parametrize("name", [name for name in PINNED if card(name).folder and not card(name).questions])
+def test_a_published_split_can_be_resampled(name, real_folder):
+    loaded = load_dataset(card(name), data=real_folder)
+    assert all(reason and count > 0 for reason, count in loaded.dropped.items())
+    if isinstance(loaded, Corpus):
+        assert all(statement.text.strip() for statement in loaded.statements.values())
+        assert len({statement.group for statement in loaded.statements.values()}) > 1
+        assert len({citation.level for citation in loaded.citations}) > 1
+    else:
+        assert len({row.group for row in loaded.rows}) > 1 < len({row.gold for row in loaded.rows})
+
+
+RENAMED = ("wice_oracle", "memerag", "memerag_votes", "trec_rag24", "trec_rag25")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_card_pins_its_files(name):
+    dataset = card(name)
+    assert dataset.note
+    for file in (file for files in dataset.files.values() for file in files):
+        if file.member:  # in an archive without a published hash, which is recorded at the first download
+            assert f"/{file.member}".endswith(f"/{file.name}")
+            assert "recorded" in dataset.note
+            continue
+        # NIST's files have no commit, but a date in their names.
+        dated = re.fullmatch(r"https://trec\.nist\.gov/data/rag/\S+\.\d{8}\.jsonl", file.url)
+        assert dated or file.url.startswith("https://raw.githubusercontent.com/")
+        # The names of WiCE's outputs are those of the folders that hold them; MEMERAG's files are called en.jsonl.
+        assert file.url.endswith(f"/{file.name}") or name in RENAMED
+        if file.sha256:
+            assert dated or re.search(r"/[0-9a-f]{40}/", file.url), "a checksum needs a pinned commit"
+        else:
+            assert "no pinned checksum" in dataset.note
 
 
 @pytest.mark.parametrize("name", NAMES)

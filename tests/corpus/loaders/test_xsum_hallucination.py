@@ -1,10 +1,12 @@
+import csv
 import re
 
+import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from metaeval.core.errors import UserError
-from metaeval.corpus.loaders.xsum_hallucination import DATASET, SCORES, SPANS
+from metaeval.corpus.loaders.xsum_hallucination import DATASET, SCORES, SPANS, SYSTEMS
 from metaeval.corpus.loading import check_options, load_dataset
 
 HEADER = "system_bbcid,R1,R2,RL,BERTScore,Entailment,Faithful,Factual\n"
@@ -66,3 +68,25 @@ def test_the_papers_correlations_are_plain_spearman(real_folder, metric, rho):
     assert (len(ratings.rows), len({row.group for row in ratings.rows})) == (1992, 498)
     scores = [ratings.scores[metric][row.id] for row in ratings.rows]
     assert spearmanr(scores, [row.gold for row in ratings.rows])[0] == pytest.approx(rho, abs=0.0005)
+
+
+def test_systems_of_the_two_real_files_are_paired_by_what_was_marked_in_them(real_folder):
+    # The files name the systems differently. The share of a summary that nobody marked, taken from the spans, agrees
+    # with the published faithfulness for the system that it is paired with, and for no other.
+    ratings = load_dataset(DATASET, None, real_folder)
+    assert all(row.text for row in ratings.rows)
+    unmarked = {system: {} for system in SYSTEMS.values()}
+    with (real_folder / DATASET.folder / SPANS).open(newline="") as file:
+        for span in csv.DictReader(file):
+            if span["system"] in unmarked and span["hallucinated_span_start"] not in ("NULL", ""):
+                length = int(span["hallucinated_span_end"]) - int(span["hallucinated_span_start"]) + 1
+                marked = 0 if int(span["hallucinated_span_start"]) < 0 else length / len(span["summary"])
+                unmarked[span["system"]].setdefault(span["bbcid"], []).append(-marked)
+    for system in unmarked:
+        gold = {row.group: row.gold for row in ratings.rows if row.system == system}
+        agreement = {}
+        for other, shares in unmarked.items():
+            both = sorted(gold.keys() & shares.keys())
+            agreement[other] = np.corrcoef([gold[key] for key in both], [np.sum(shares[key]) for key in both])[0, 1]
+        assert agreement[system] > 0.5
+        assert max(value for other, value in agreement.items() if other != system) < 0.4
