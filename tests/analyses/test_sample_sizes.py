@@ -8,6 +8,7 @@ from metaeval.analyses.plan import PLAN, PlanOptions
 from metaeval.core import registry
 from metaeval.core.config import load_run
 from metaeval.core.errors import UserError
+from metaeval.stats.influence import t_test
 from metaeval.stats.significance import required_groups
 from protocols.comparison import minus
 from protocols.contract import Judgements, Measure
@@ -69,6 +70,15 @@ def test_differences_are_numbers_with_commas():
         PLAN.options_of({"difference": "1,inf"})
 
 
+def drawn(groups, rng):
+    """Two metrics of unlike quality on groups of 2 FULL and 2 NONE rows that share noise, in and between metrics."""
+    group = np.repeat(np.arange(groups), 4)
+    gold = np.tile([2.0, 2.0, 0.0, 0.0], groups)
+    shared = rng.normal(size=groups)[group] * gold / 2 + 0.5 * rng.normal(size=gold.size)
+    scores = [weight * gold / 2 + shared + rng.normal(size=gold.size) for weight in (1.4, 1.1)]
+    return {name: Judgements(gold, score, group, group) for name, score in zip("ab", scores, strict=True)}
+
+
 def test_independent_groups_take_what_the_normal_approximation_says():
     rng = np.random.default_rng(1)
     group, gold = np.repeat(np.arange(60), 4), np.tile([2.0, 2.0, 0.0, 0.0], 60)
@@ -80,6 +90,28 @@ def test_independent_groups_take_what_the_normal_approximation_says():
 
     # Three Monte Carlo errors of the effect, with whose square the groups go.
     assert plan.groups(0.8) == pytest.approx(required_groups(0.1, error, 60), rel=3 * 2 * plan.error), plan
+
+
+@pytest.mark.slow
+def test_the_planned_groups_have_the_promised_power():
+    rng = np.random.default_rng(11)
+    task = Task(AUC, {}, "fs_ns")
+    # Pairs of one level are all that a difference is made of: its mean over many large samples.
+    large = drawn(20_000, rng)
+    truth = task.value(large["a"]) - task.value(large["b"])
+    pilot = drawn(400, rng)
+    middle = (task.value(pilot["a"]) + task.value(pilot["b"])) / 2
+    pair = paired(task, pilot["a"], pilot["b"], (middle + truth / 2, middle - truth / 2))
+    plan = simulated_power(task, pair, 0.05, (0.8,), 400)
+    groups = plan.groups(0.8)
+    hits = 0
+    for _ in range(400):
+        data = drawn(groups, rng)
+        apart = minus(*(influence_of_one(task, rows, np.arange(groups)) for rows in data.values()))
+        hits += t_test(apart) <= 0.05
+    # Three binomial standard errors of both simulations (0.020 each), and 0.03 for the pilot of 400 groups, whose
+    # standard error is known to about 4 %.
+    assert hits / 400 == pytest.approx(0.8, abs=0.115), (plan, groups)
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,19 @@ def test_answers_that_never_came_count_at_their_worst(fake, new_session, questio
     assert server.attempts.total() == 3
 
 
-@pytest.mark.parametrize("absurd", [None, 10**30, 2**63, -5, True, 1e300, "many"])
-def test_a_reply_without_a_usable_token_count_is_charged_at_its_worst_and_kept(fake, new_session, question, absurd):
+def test_a_reply_without_a_token_count_is_charged_at_its_worst(fake, new_session, question):
+    def uncounted(body):
+        return {**fake.completion("2"), "usage": None}
+
+    with fake.ChatServer(answer=uncounted) as server:
+        session = new_session(server.url, prices=(10, 30))
+        session.ask([question("0123")])
+    assert session.ledger.purse.unconfirmed == pytest.approx(((64 + 4) * 10 + 64 * 30) / 1e6)
+    assert "1 reply without a usable token count" in session.ledger.note()
+
+
+@pytest.mark.parametrize("absurd", [10**30, 2**63, -5, True, 1e300, "many"])
+def test_an_absurd_token_count_is_a_note_and_the_paid_reply_is_kept(fake, new_session, question, absurd):
     def counted(body):
         return {**fake.completion("2"), "usage": {"prompt_tokens": absurd, "completion_tokens": 10}}
 

@@ -554,3 +554,14 @@ def test_a_server_that_asks_for_more_than_five_minutes_is_not_asked_again(
     with fake.ChatServer(answer=lambda body: answer) as server, pytest.raises(UserError, match="come back later"):
         new_session(server.url, backoff=0, retries=4).ask([question("a")])
     assert server.attempts.total() == attempts
+
+
+def test_the_key_is_sent_as_a_bearer_and_kept_nowhere(fake, new_session, question, tmp_path):
+    with fake.ChatServer(answer=echo, key="sk-secret-key") as server:
+        session = new_session(server.url, key="sk-secret-key")
+        session.ask([question("a")])
+    assert server.headers[0]["authorization"] == "Bearer sk-secret-key"
+    session.close()
+    for path in tmp_path.rglob("*"):
+        assert path.is_dir() or b"sk-secret-key" not in path.read_bytes()
+    assert not re.search("sk-secret-key", repr(vars(session)))

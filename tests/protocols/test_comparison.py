@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
-from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score
+from sklearn.metrics import cohen_kappa_score, f1_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.influence import Influence, minus_known, t_test
 from protocols import classification, comparison, correlation, decision, preference, retrieval
@@ -25,6 +25,12 @@ def _auc(high, low):
         return float((above - n * (n + 1) / 2) / (n * negative.sum()))
 
     return area
+
+
+def test_the_rank_sum_is_scikit_learns_area():
+    for rows in two():
+        kept = rows.rows(rows.gold != 1)
+        assert _auc(2, 0)(rows) == pytest.approx(roc_auc_score(kept.gold == 2, kept.score), abs=1e-12)
 
 
 def _overall(rows):
@@ -170,6 +176,16 @@ def test_one_group_shows_no_difference(key):
         assert found.value == pytest.approx(MEASURES[key][1](one) - MEASURES[key][1](other), abs=1e-12)
 
 
+def test_a_measure_whose_rows_come_from_one_group_has_no_interval():
+    # FULL and PARTIAL stand in group 0 alone.
+    one, other = two()
+    gold = np.where(one.group == 0, 1.0 + np.arange(160) % 2, 0.0)
+    one, other = (dataclasses.replace(rows, gold=gold) for rows in (one, other))
+    found = held("fs_ps", one, other)
+    assert (found.low, found.high, found.p) == (None, None, None)
+    assert found.note == "no interval: all pairs come from one group"
+
+
 def test_a_difference_that_is_undefined_without_a_group_says_so():
     # The first metric varies in group 0 alone, so that it has no correlation without it.
     one, other = two()
@@ -186,6 +202,19 @@ def test_no_row_in_common():
     one, other = (rows.with_score(np.where(kept, rows.score, np.nan)) for rows, kept in ((one, first), (other, ~first)))
     for key in MEASURES:
         assert held(key, one, other) == Estimate(None, n=0, note=NOT_BOTH)
+
+
+@pytest.mark.parametrize("key", ["pearson", "spearman", "kendall"])
+def test_a_constant_metric_has_no_difference(key):
+    one, other = two()
+    found = held(key, one.with_score(np.full(160, 0.1)), other)
+    assert found == Estimate(None, n=160, note="undefined for one of the two")
+
+
+def test_without_resamples_there_is_a_test_and_no_interval():
+    found, usual = held("spearman", *two(), resampling=Resampling(n=0)), held("spearman", *two())
+    assert (found.low, found.high, found.note) == (None, None, "")
+    assert (found.value, found.p) == (usual.value, usual.p)
 
 
 def test_a_control_is_met_with_an_interval_where_the_run_gives_intervals():

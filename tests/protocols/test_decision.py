@@ -1,11 +1,16 @@
 """Three-way decisions: against scikit-learn on the decisions themselves, out of fold, undefined with a reason."""
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, f1_score
 
+from metaeval.core.config import ComparisonConfig
+from metaeval.core.registry import find
+from metaeval.corpus.loading import load_dataset
+from metaeval.runs.significance import significance
 from metaeval.stats.resampling import bootstrap
 from protocols.contract import Estimate, Judgements, Resampling
 from protocols.decision import MEASURES, PROTOCOL, decide, evaluate
@@ -55,6 +60,25 @@ def test_gold_of_two_levels_is_decided_between_them(levels):
     # A level that the gold has and no scored row is missing, and is not left out.
     silent = given.with_score(np.where(given.gold == levels[0], np.nan, given.score))
     check_undefined(evaluate(silent, POINT, {}), f"no scored {'NONE' if levels[0] == 0 else 'PARTIAL'} pairs")
+
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+def test_real_votes_of_two_kinds_are_decided_between():
+    ratings = load_dataset(find("dataset", "xsum_hallucination"), "all", DATA)
+    told = [row for row in ratings.rows if "wid_0" in row.votes]
+    gold = 2.0 * np.array([row.votes["wid_0"] for row in told])
+    score = np.array([ratings.scores["Entailment"][row.id] for row in told])
+    group = np.unique([row.group for row in told], return_inverse=True)[1].astype(np.int64)
+    given = Judgements(gold, score, group, group)
+    found = evaluate(given, Resampling(), {}).estimates
+    decided = decide(given, {}).score
+    assert set(gold) == set(decided) == {0.0, 2.0}
+    for key, official in OFFICIAL.items():
+        assert found[key].value == pytest.approx(official(gold, decided), abs=1e-12)
+        assert found[key].low < found[key].value < found[key].high
 
 
 def test_options_reach_the_decisions():
@@ -117,3 +141,37 @@ def test_gold_off_the_three_levels_is_excluded():
     assert outcome.excluded == {"gold level other than 0, 1 or 2": 40}
     assert outcome.scored == 200
     assert outcome.estimates == evaluate(given.rows(~off), POINT, {}).estimates
+
+
+def held(one, other, keys=tuple(MEASURES)):
+    """The comparisons of two metrics, as a table has them."""
+    resampling = Resampling(n=20)
+    tested = {name: (rows, evaluate(rows, resampling, {})) for name, rows in (("one", one), ("other", other))}
+    answer = significance(PROTOCOL, {}, resampling, ComparisonConfig(), tested, keys)
+    return answer.comparisons
+
+
+@pytest.mark.parametrize("stray", [0.5, 3.0, -1.0])
+def test_a_comparison_leaves_out_what_the_table_leaves_out(stray):
+    given = sample()
+    other = given.with_score(np.round(given.score + np.random.default_rng(5).normal(size=240), 2))
+    off = np.arange(240) % 6 == 0
+
+    strayed = [dataclasses.replace(rows, gold=np.where(off, stray, rows.gold)) for rows in (given, other)]
+    known = [rows.rows(~off) for rows in (given, other)]
+    assert np.unique(known[0].group).size == 40
+    assert [one.p for one in held(*strayed)] == [one.p for one in held(*known)]
+
+
+@pytest.mark.parametrize("lost", ["level", "groups"])
+def test_a_comparison_of_what_cannot_be_decided_says_so(lost):
+    given = sample()
+    if lost == "level":
+        given = dataclasses.replace(given, gold=np.zeros(given.gold.size))
+    else:
+        given = given.with_group(given.group % 3)
+    other = given.with_score(np.where(np.arange(240) < 20, np.nan, -given.score))
+    for two in (other, given.with_score(-given.score)):
+        (found,) = held(given, two, ["macro_f1"])
+        assert (found.difference, found.low, found.p) == (None, None, None)
+        assert found.note == "undefined for one of the two"

@@ -66,6 +66,15 @@ def test_three_levels_are_cut_for_people_and_judge():
         assert "kappa_full" not in chosen
 
 
+def test_people_of_two_values_and_a_judge_of_three_levels():
+    rng = np.random.default_rng(2)
+    gold, score = rng.integers(0, 2, 90).astype(float), rng.integers(0, 3, 90).astype(float)
+    found = card({"levels": rows(gold, score), "yes": rows(gold, score > 0)})
+    assert found["levels"]["tpr_full"].value == pytest.approx(recall_score(gold, score == 2), abs=1e-12)
+    assert found["levels"]["tpr_some"].value == pytest.approx(recall_score(gold, score > 0), abs=1e-12)
+    assert found["yes"]["tpr_full"].value == found["yes"]["tpr_some"].value == found["levels"]["tpr_some"].value
+
+
 def test_what_cannot_be_told_is_undefined():
     useless = card(rows([1, 1, 0, 0] * 10, [1, 0, 1, 0] * 10))["judge"]
     assert useless["corrected"].value is None
@@ -148,16 +157,31 @@ def simulated(rng, clusters, tpr, tnr, rate, labelled=0.5):
     return rows(gold, said, group)
 
 
-def test_intervals_cover_the_truth():
-    design = {"tpr": 0.85, "tnr": 0.75, "rate": 0.6}
+def coverage(tables, **design):
     truth = values(card(simulated(np.random.default_rng(0), 40_000, labelled=1, **design))["judge"])
     held, defined = Counter(), Counter()
-    for seed in range(60):
+    for seed in range(tables):
         found = card(simulated(np.random.default_rng([1, seed]), 40, **design), Resampling())["judge"]
         for key in ("kappa", "tpr", "tnr", "says", "people", "corrected", "ppi"):
             aim = truth["people" if key in ("corrected", "ppi") else key]
             if found[key].interval:
                 defined[key] += 1
                 held[key] += found[key].low <= aim <= found[key].high
-    assert len(defined) == 7
-    assert min(held[key] / defined[key] for key in defined) > 0.85
+    return {key: held[key] / defined[key] for key in defined}, defined
+
+
+def test_intervals_cover_the_truth():
+    covered, _ = coverage(60, tpr=0.85, tnr=0.75, rate=0.6)
+    assert len(covered) == 7
+    assert min(covered.values()) > 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("design", "least", "most"),
+    [({"tpr": 0.85, "tnr": 0.75, "rate": 0.6}, 0.93, 0.975), ({"tpr": 0.97, "tnr": 0.9, "rate": 0.85}, 0.92, 0.985)],
+)
+def test_intervals_cover_as_often_as_they_say(design, least, most):
+    covered, defined = coverage(1000, **design)
+    assert min(defined.values()) > 950
+    assert all(least <= rate <= most for rate in covered.values()), covered

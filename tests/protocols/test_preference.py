@@ -101,3 +101,16 @@ def test_texts_without_a_score_bound_the_consistency_and_texts_alone_are_counted
     assert outcome.estimates["consistency"].value == 0.5
     assert outcome.estimates["consistency"].bounds == pytest.approx((1 / 3, 2 / 3), abs=1e-12)
     assert (outcome.scored, outcome.unscored, dict(outcome.excluded)) == (5, 1, {"alone in its input": 1})
+
+
+def test_intervals_are_of_groups_and_not_of_pairs():
+    rng = np.random.default_rng(1)
+    pool = np.repeat(np.arange(40), 2)
+    gold = np.tile([1.0, 0.0], 40)
+    score = gold + rng.normal(size=80)
+    alone = PROTOCOL.evaluate(Judgements(gold, score, pool, pool), Resampling(), {}).estimates["consistency"]
+    together = PROTOCOL.evaluate(Judgements(gold, score, pool // 8, pool), Resampling(fewest=2), {}).estimates[
+        "consistency"
+    ]
+    assert alone.value == together.value
+    assert (round(alone.effective), round(together.effective)) == (40, 5)

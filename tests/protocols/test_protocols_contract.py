@@ -88,6 +88,15 @@ def test_groups_without_a_score_take_part_in_the_draw():
 
 
 @every_protocol
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
+def test_infinite_scores_are_refused_in_one_sentence(protocol, bad):
+    score = EDGES["plain"].score.copy()
+    score[[4, 9]] = bad
+    with pytest.raises(ValueError, match=rf"2 of 300 are infinite \(the first is {bad} at row 4\)"):
+        run(protocol, dataclasses.replace(EDGES["plain"], score=score))
+
+
+@every_protocol
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_gold_must_be_finite(protocol, bad):
     gold = EDGES["plain"].gold.copy()

@@ -92,6 +92,18 @@ def test_classification_agrees_with_scikit_learn():
     assert values(classification.evaluate(given, POINT, {})) == pytest.approx(expected, abs=1e-12)
 
 
+def test_classification_is_printed_as_in_the_paper():
+    # Base paper, Table 3: columns FS-NS, FS-PS, PS-NS, Overall, in per cent.
+    shown = {m.key: m for m in classification.PROTOCOL.measures}
+    assert [shown[key].label for key in classification.PROTOCOL.shown(sample(), {})] == [
+        "full / none",
+        "full / partial",
+        "partial / none",
+        "mean ROC-AUC",
+    ]
+    assert {(m.scale, m.digits) for m in shown.values()} == {(100.0, 1)}
+
+
 def test_classification_excludes_other_levels():
     given = rows([2, 0, 1, 0.5, 3], [0.9, 0.1, np.nan, 0.4, np.nan])
     outcome = classification.evaluate(given, POINT, {})

@@ -1,6 +1,7 @@
 """The page of the reference results: rules of its answers by hand, and what Chromium shows of its cells."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,16 @@ def test_a_budget_takes_the_others_away_before_the_best_is_sought():
     assert [answered(cells, tests, budget)[0] for budget in BUDGETS] == ["fast", "fast", "fast", "judge"]
 
 
+def test_where_none_is_always_among_the_best_the_answer_says_how_often():
+    cells = [
+        cell(name, metric, value)
+        for name, of in (("north", (0.9, 0.6)), ("south", (0.6, 0.9)))
+        for metric, value in zip("ab", of, strict=True)
+    ]
+    tests = [test("north", "a", "b", 0.3, 0.01), test("south", "a", "b", -0.3, 0.01)]
+    assert answered(cells, tests)[1].endswith("no metric is always among the best; a and b most often (50 %).")
+
+
 def test_it_says_what_the_data_cannot_tell():
     fields = {"effective": "12", "above_controls": "no", "commercial": "no", "fitted_on": "north/dev"}
     cells = [cell("north", "a", 0.9, **fields), cell("north", "b", 0.8, **fields)]
@@ -80,9 +91,58 @@ def test_one_metric_alone_and_stale_ones_answer_nothing_and_no_metric_of_most_se
     assert answered(apart)[0] == "No metric can be named."
 
 
-def test_the_page_is_made_of_the_kept_tables_loads_nothing_and_has_its_packs():
+def number_of(text):
+    """The numbers of a cell as the page has them, from the texts of the file."""
+    per_cent = text["measure"] in ("ps_ns", "fs_ps", "fs_ns")
+
+    def number(field):
+        return pytest.approx(float(text[field]) * (100 if per_cent else 1), abs=0.051 if per_cent else 0.00051)
+
+    return number
+
+
+@pytest.mark.slow
+def test_the_page_is_made_of_the_kept_tables_and_holds_their_numbers(opened):
+    kept = read_cells()
+    assert (KEPT / "index.html").read_text(encoding="utf-8") == page(kept), "python -m benchmarks.reference page"
+    drawn = opened((KEPT / "index.html").as_uri())
+    lines = drawn.locator("section details table tbody tr").evaluate_all(
+        "rows => rows.map((row) => [row.closest('section').querySelector('h2').textContent, "
+        "...[...row.cells].map((cell) => cell.textContent)])"
+    )
+    assert len(lines) == len(kept.cells)
+    by_name = {(row["measure"], row["title"], row["metric"]): row for row in kept.cells}
+    words = {"ps_ns": "without any", "fs_ps": "full from", "fs_ns": "unsupported", "ndcg@5": "Rank"}
+    words["kendall"] = "Follow"
+    for title, metric, data, *texts in lines:
+        (measure,) = [key for key, word in words.items() if word in title]
+        row = by_name[measure, data, metric]
+        number = number_of(row)
+        value, interval, n, groups, effective, common, there, rank, above = texts
+        assert float(value) == number("value")
+        ends = [number(end) for end in ("low", "high") if row[end]]
+        assert [float(end) for end in interval.split(" to ") if end] == ends
+        counts = [row[field] and f"{int(row[field]):,}" for field in ("n", "groups", "common_rows")]
+        assert [n, groups, common] == counts
+        assert effective == (row["effective"] and f"{float(row['effective']):.0f}")
+        assert not there or float(there) == number("common_value")
+        assert rank.split(" to ")[0] == row["rank_low"]
+        assert rank.split(" to ")[-1] == row["rank_high"]
+        assert above == row["above_controls"]
+
+
+@pytest.mark.slow
+def test_the_tables_of_values_have_every_metric_with_its_mark(opened):
+    kept = Counter(row["best"] for row in read_cells().cells if row["kind"] == "metric")
+    drawn = opened((KEPT / "index.html").as_uri())
+    cells = "section > .frame tbody td:not(:empty)"
+    assert drawn.locator(cells).count() == sum(kept.values())
+    assert drawn.locator(f"{cells} > strong").count() == kept["yes"]
+    assert drawn.locator(f"{cells} > em").count() == sum(row["alone"] == "yes" for row in read_cells().cells)
+
+
+def test_nothing_is_loaded_and_the_packs_of_the_values_are_there():
     text = (KEPT / "index.html").read_text(encoding="utf-8")
-    assert text == page(read_cells()), "python -m benchmarks.reference page"
     assert "http:" not in text
     assert "src=" not in text
     links = re.findall('href="([^"]+)"', text)
@@ -148,6 +208,13 @@ def test_a_question_and_a_budget_are_chosen_and_headings_sort(opened, pages):
     drawn.select_option("#question", "Tell supported from unsupported, in German")
     assert drawn.locator(titles).all_inner_texts() == ["Tell supported from unsupported, in German"]
     assert drawn.locator(names).all_inner_texts() == ["c", "b"]
+
+
+@pytest.mark.slow
+def test_without_its_script_the_page_shows_everything(opened):
+    drawn = opened((KEPT / "index.html").as_uri(), java_script_enabled=False)
+    assert drawn.locator("form").is_hidden()
+    assert drawn.locator("section:visible").count() == drawn.locator("section").count() == 13
 
 
 @pytest.mark.slow

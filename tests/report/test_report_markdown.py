@@ -2,12 +2,14 @@
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from metaeval.report.result import load_result, save_result
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table import plain
 from metaeval.report.table_files import table_text
@@ -64,3 +66,22 @@ def test_a_reader_sees_the_name_that_the_result_has(result, name):
     assert len(table) == 7
     assert {len(row) for row in table} == {4}
     assert table[1][0] == plain(name)
+
+
+@given(st.lists(st.tuples(*[st.floats(-1, 1)] * 3), min_size=2, max_size=2))
+def test_every_printed_number_reads_back_to_the_saved_value(tmp_path_factory, result, numbers):
+    path = tmp_path_factory.mktemp("numbers") / "result.json"
+    rows = []
+    for row, (value, low, high) in zip(result.rows[:2], numbers, strict=True):
+        new = replace(row.values["ndcg5"], value=value, low=low, high=high)
+        rows.append(row.model_copy(update={"values": dict.fromkeys(row.values, new)}))
+    save_result(result.model_copy(update={"rows": rows}), path)
+    saved = load_result(path)
+    printed = _table_rows(table_text(lay_out(saved), "markdown"))[1:]
+    for row, cells in zip(saved.rows, printed, strict=True):
+        for column, cell in zip(saved.columns, cells[1:], strict=True):
+            value = row.values[column.key]
+            read = re.fullmatch(r"([-\d.]+)[†‡§]* \(([-\d.]+)(?:–| to )([-\d.]+)\)", cell)
+            assert read, cell
+            for text, raw in zip(read.groups(), (value.value, value.low, value.high), strict=True):
+                assert abs(float(text) - raw * column.scale) <= 0.5 * 10**-column.digits + 1e-12

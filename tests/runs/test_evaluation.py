@@ -115,6 +115,21 @@ def test_without_tests_nothing_is_flagged(pairs):
     assert "random" in evaluated(flat, interval={"resamples": 0})["classification"].not_above["overall"]
 
 
+def test_a_flag_follows_from_the_paired_test_and_not_from_two_intervals(pairs):
+    # A little better than the words of the statement everywhere: intervals overlap, the paired test tells them apart.
+    overlap = {pair.pair_id: len({*pair.statement.split()} & {*pair.source.split()}) for pair in pairs}
+    words = {key: value + 0.0 for key, value in overlap.items()}
+    better = {pair.pair_id: words[pair.pair_id] + 0.5 * float(pair.level) for pair in pairs}
+    (result,) = metaeval.evaluate_scores(
+        {"better": better, "words": words}, dataset="mini", protocols=["classification"], **QUICK
+    )
+    rows = {row.metric: row for row in result.rows}
+    assert result.significance.tests == 1
+    for one in result.significance.controls:
+        told = one.holm is not None and one.holm <= 0.05 and one.difference > 0
+        assert told == (one.other not in rows[one.one].not_above.get(one.measure, []))
+
+
 def test_random_scores_count_with_their_expectation(pairs):
     results = metaeval.evaluate_scores({"mine": {}}, dataset="mini", **QUICK)
     rows = [row for result in results for row in result.rows]

@@ -57,6 +57,14 @@ def test_a_missing_published_score_is_counted_and_no_number():
     assert row.values["pearson"].value == pytest.approx(expected, abs=1e-12)
 
 
+def test_a_metric_with_a_single_value_has_no_correlation():
+    rows = {"constant": dict.fromkeys(SCORES, 0.25)}
+    result = evaluated(Ratings("mine", ROWS, rows))
+    value = result["correlation"].rows[0].values["spearman"]
+    assert (value.value, value.note) == (None, "constant score")
+    assert result["classification"].rows[0].values["concordance"].value == 0.5
+
+
 def test_a_metric_without_any_score_is_undefined_everywhere():
     for result in evaluated(Ratings("mine", ROWS, {"empty": {}})).values():
         row = result.rows[0]
@@ -130,6 +138,18 @@ def test_ratings_that_cannot_be_ranked_leave_ranking_out(rows, says):
     assert set(evaluated(ratings)) == {"correlation", "classification"}
     with pytest.raises(UserError, match=rf"on mine\. Retrieval: {says}"):
         evaluated(ratings, protocols=["retrieval"])
+
+
+def test_two_ratings_give_one_roc_auc():
+    binary = tuple(Rating(row.id, row.group, float(row.gold > 0.5)) for row in ROWS)
+    result = evaluated(Ratings("mine", binary, {"m": SCORES}))["classification"]
+    assert [column.key for column in result.columns] == ["auc"]
+    high, low = (
+        [SCORES[ROWS[n].id] for n in range(60) if (GOLD[n] > 0.5) is np.bool_(wanted)] for wanted in (True, False)
+    )
+    # The share of (high, low) pairs in the right order, ties one half, counted out.
+    wins = [(a > b) + 0.5 * (a == b) for a in high for b in low]
+    assert result.rows[0].values["auc"].value == pytest.approx(np.mean(wins), abs=1e-12)
 
 
 @pytest.mark.parametrize(
