@@ -101,28 +101,9 @@ def save_weights(model, folder, seed):
     model.eval().save_pretrained(folder)
 
 
-# The answers of transformers 4.51.3 (tokenizers 0.21.4, torch 2.13.0, CPU), pair by pair, to
-#   pipeline("question-answering", model=folder)(question=..., context=..., handle_impossible_answer=True)["answer"]
-# on the folders that `save_roberta` and `save_bert` write here.
-# fmt: off
-ROBERTA = [
-    "with a steel body get hot", "", ";\tthen a tab", "Kettles with a steel body get hot", "", "", "", "", "", "", "",
-    ";", "", "", "", "with a steel body get", "", "sea level —", ";", "with mild", "", "Then a line. Sourdough rises",
-    "ridge", "240 adults with mild", "sign", "found after twelve", "is run by a local", "found",
-    "́ written with a combining accent", "found after twelve", "façade", "asthma; no difference",
-    "000 metres. In São", "°", "slowly because", "harbour's lighthouse! Sourdough rises", "is", "°C at",
-    "°C at sea level —", "rises slowly because", ";", "000 metres", "hot, so", "São Paulo", "is a café with a",
-    "level", "2,000 metres", "ridge", "", "", "", "", "", "", "<s> lamp </s> of", "",
-]
-BERT = [
-    "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "get hot, so hold", "", "yeast",
-    "twelve weeks", "", "harbour'", "", "", "harbour", "", "a line", "twelve weeks", "lamp", "", "São Paulo there",
-    "a tab.\nThen a line", "façade", "and is run by a local", "a combining accent", "a lamp, a lamp", "a café with",
-    "of 日本。", "café", "enrolled 240 adults with", "京 is the capital", "100 °C at sea level", "harbou",
-    "°C at sea level", "line. A l", "", "", "", "", "", "", "", "",
-]
-# fmt: on
-GOLDEN = {"roberta": (save_roberta, ROBERTA), "bert": (save_bert, BERT)}
+# What transformers' own pipeline answers, pair by pair, on the folders that `save_roberta` and `save_bert` write.
+ANSWERS = json.loads((Path(__file__).parents[1] / "golden" / "extractive_reader.json").read_text(encoding="utf-8"))
+GOLDEN = {"roberta": (save_roberta, ANSWERS["roberta"]), "bert": (save_bert, ANSWERS["bert"])}
 
 
 def parts(folder):
@@ -167,15 +148,10 @@ def test_the_command_line_reads_answers_with_a_model_of_ones_own(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     save_roberta(tmp_path / "reader")
     question, context = pairs()[0]
-    items = [
-        {
-            "question": question,
-            "output": f"{context} [1].",
-            "docs": [{"title": "t", "text": context}],
-            "qa_pairs": [{"question": question, "short_answers": [ROBERTA[0]]}],
-        }
-    ]
-    Path("answers.json").write_text(json.dumps(items), encoding="utf-8")
+    pairs_of = [{"question": question, "short_answers": [ANSWERS["roberta"][0]]}]
+    docs = [{"title": "t", "text": context}]
+    item = {"question": question, "output": f"{context} [1].", "docs": docs, "qa_pairs": pairs_of}
+    Path("answers.json").write_text(json.dumps([item]), encoding="utf-8")
 
     found = metaeval.cite(
         "alce", "answers.json", nli="overlap", measures=("qa_em", "qa_f1"), reader="reader", results=tmp_path

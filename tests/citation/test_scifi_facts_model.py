@@ -74,14 +74,11 @@ def test_where_no_segment_can_matter_none_is_asked_for():
     replies[CLEAN, "He acted."] = segment("acted")
     (found, other), ask = read(replies, f"It rained [1]. It poured. {FILM} It rained.", "It poured. 42 [1].")
     assert ask.calls == [["It rained.", "It poured.", CLEAN], [(CLEAN, "He acted.")]]  # each text once, "42." never
-    assert [fact.segment[2] for fact in (*found.facts, *other.facts)] == [
-        "not asked", "not asked", "verbatim", "not asked", "not asked",
-    ]  # fmt: skip
+    assert [fact.segment[2] for fact in found.facts] == ["not asked", "not asked", "verbatim", "not asked"]
+    assert [fact.segment[2] for fact in other.facts] == ["not asked"]
     # One of one segment that was looked for is found, and of the second answer none was looked for.
-    assert [(share.hits, share.total, share.open) for share in text_shares([found, other], [])["not_found"]] == [
-        (0, 1, 0),
-        (0, 0, 0),
-    ]
+    shares = text_shares([found, other], [])["not_found"]
+    assert [(share.hits, share.total, share.open) for share in shares] == [(0, 1, 0), (0, 0, 0)]
     assert read({}, "1.", "")[1].calls == []
     # The same words with one citation: what was said of the others' segments is not looked at.
     (_, other), _ = read(replies, FILM, "He acted in a film in 1992 [1].")
