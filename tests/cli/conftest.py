@@ -237,3 +237,20 @@ def small(write_corpus) -> tuple[str, ...]:
 def small_rows() -> list[dict[str, Any]]:
     """The records of the small corpus."""
     return records()
+
+
+@pytest.fixture
+def named_corpus(write_corpus, small_rows):
+    """Write the small corpus with a text in every place that is free: the corpus's name, ids, groups, systems."""
+
+    def write(text):
+        rows = json.loads(json.dumps(small_rows))
+        for row in rows:
+            for field in ("name", "id", "group", "statement", "document"):
+                if field in row:
+                    row[field] = f"{text}{row[field]}"
+            if row["type"] == "statement":
+                row |= {"system": f"{text}{int(row['id'][-1]) % 2}", "text": f"{row['text']} {text}"}
+        return write_corpus(rows)
+
+    return write

@@ -115,3 +115,17 @@ def write_rated_answers(folder: Path) -> list[dict[str, Any]]:
     for name, records in (("answers", unrated), ("rated", rows), ("scores", scores)):
         write_lines(folder / f"{name}.jsonl", records)
     return unrated
+
+
+def write_towns(folder: Path, levels: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Write answers.jsonl, of two citations each with sources of these levels, and labels.csv; the levels by item."""
+    sources = {"full": "Town {} has a bridge.", "partial": "Town has a mill.", "none": "Cats sleep."}
+    rows, labels = [], {}
+    for number, pair in enumerate(levels):
+        text = f"Town {number} has a bridge [1]. Town {number} has a bridge [2]."
+        passages = [{"text": sources[level].format(number)} for level in pair]
+        rows.append({"id": f"a{number}", "question": f"Town {number}?", "text": text, "passages": passages})
+        labels |= {f"a{number}/{place}[{place}]": level for place, level in enumerate(pair, start=1)}
+    write_lines(folder / "answers.jsonl", rows)
+    write_lines(folder / "labels.csv", ["Item,Verdict", *map(",".join, labels.items())])
+    return labels

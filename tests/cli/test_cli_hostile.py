@@ -24,25 +24,8 @@ def seen(cli, hostile):
     return run
 
 
-@pytest.fixture
-def corpus(write_corpus, small_rows):
-    """Write the small corpus with a text in every place that is free: the corpus's name, ids, groups, systems."""
-
-    def write(text):
-        rows = json.loads(json.dumps(small_rows))
-        for row in rows:
-            for field in ("name", "id", "group", "statement", "document"):
-                if field in row:
-                    row[field] = f"{text}{row[field]}"
-            if row["type"] == "statement":
-                row |= {"system": f"{text}{int(row['id'][-1]) % 2}", "text": f"{row['text']} {text}"}
-        return write_corpus(rows)
-
-    return write
-
-
-def test_a_corpus_of_hostile_names(hostile, seen, cli, corpus, tmp_path):
-    file = corpus(hostile.TOGETHER)
+def test_a_corpus_of_hostile_names(hostile, seen, cli, named_corpus, tmp_path):
+    file = named_corpus(hostile.TOGETHER)
     data = ("-d", "jsonl", "--data", file)
     seen("data", "validate", file)
     seen("run", *JUDGED, *data)
@@ -68,8 +51,8 @@ def test_a_corpus_of_hostile_names(hostile, seen, cli, corpus, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_suite_of_hostile_names(hostile, seen, corpus, tmp_path):
-    data = ("-d", "jsonl", "--data", corpus(hostile.TOGETHER))
+def test_a_suite_of_hostile_names(hostile, seen, named_corpus, tmp_path):
+    data = ("-d", "jsonl", "--data", named_corpus(hostile.TOGETHER))
     seen("run", "--suite", "-m", "overlap,rouge", *data, *QUICK, *SMALL)
     seen("results", "figures")
     seen("thresholds", "--learn", "overlap", "-s", "folds=3", *data, *QUICK, *SMALL)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.cli.app import app
-from tests.cli.samples import every_command, write_lines
+from tests.cli.samples import every_command, write_towns
 
 # Nothing listens there: whoever asks before refusing fails in another way.
 CHAT = "--model tiny --base-url http://127.0.0.1:9 "
@@ -79,15 +79,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("read")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        towns = [f"Town {number} has a bridge" for number in range(160)]
-        answers = [
-            {"id": f"a{number}", "question": f"{town}?", "text": f"{town} [1].", "passages": [{"text": source}]}
-            for number, town in enumerate(towns)
-            for source in [f"{town}." if number % 2 else "Cats sleep all day."]
-        ]
-        write_lines(folder / "answers.jsonl", answers)
-        labels = [f"a{number}/1[1],{'full' if number % 2 else 'none'}" for number in range(160)]
-        Path("labels.csv").write_text("\n".join(["id,level", *labels, ""]))
+        write_towns(folder, [("none", "none"), ("full", "full")] * 80)
         for line in (
             "data convert mini corpus.jsonl",
             "gate fit answers.jsonl -l labels.csv -m overlap -o gate.json -q",

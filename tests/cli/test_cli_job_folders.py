@@ -11,7 +11,7 @@ import pytest
 
 from metaeval.report.result import SCHEMA
 from metaeval.runs import job
-from tests.cli.samples import RIVERS, every_command, write_lines, write_rated_answers
+from tests.cli.samples import RIVERS, every_command, write_lines, write_rated_answers, write_towns
 
 CITED = "-s interval.resamples=20"
 QUICK = f"{CITED} -s comparison.permutations=10 -q"
@@ -101,21 +101,13 @@ def test_every_command_is_walked_or_writes_no_job():
 @pytest.fixture
 def inputs(ran, tmp_path, ten_documents):
     """Files that the commands read: a small corpus, answers, labels of some of their citations, scores, a gate."""
+    kinds = ("full", "partial", "none")
+    write_towns(tmp_path, [(kinds[number % 3], kinds[2 * number % 3]) for number in range(40)])
+    Path("answers.jsonl").rename("towns.jsonl")
     write_rated_answers(tmp_path)
     write_lines(tmp_path / "samples.jsonl", [RIVERS | {"output": "Dams store water [1]. Barges carry wood [2]."}])
     Path("readers.csv").write_text("id,r1,r2,r3\n1,full,full,none\n2,none,none,none\n3,full,partial,full\n")
     shutil.copy(ten_documents, "ten.jsonl")
-    kinds = ("Town {} has a bridge.", "Town has a mill.", "Cats sleep.")
-    towns, labels = [], ["item,level"]
-    for number in range(40):
-        levels = [(number * place) % 3 for place in (1, 2)]
-        text = f"Town {number} has a bridge [1]. Town {number} has a bridge [2]."
-        towns.append(
-            {"id": f"a{number}", "text": text, "passages": [{"text": kinds[one].format(number)} for one in levels]}
-        )
-        labels += [f"a{number}/{at}[{at}],{('full', 'partial', 'none')[one]}" for at, one in enumerate(levels, start=1)]
-    write_lines(tmp_path / "towns.jsonl", towns)
-    Path("labels.csv").write_text("\n".join(labels))
     ran("score", "-m", "overlap", "-o", ".", "-q")
     Path("overlap.jsonl").rename("scores.jsonl")
     Path("overlap.manifest.json").unlink(missing_ok=True)

@@ -14,28 +14,18 @@ from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.gate_check import check, read_gate
 from metaeval.decisions.item_labels import labels_of
 from metaeval.report.table_files import load_table
+from tests.cli.samples import write_towns
 
 LEVELS = ("full", "partial", "none")
 
 
 @pytest.fixture
-def answers(cli):
-    """60 answers of two citations each; some say what their source says."""
+def answers(cli, tmp_path):
+    """60 answers of two citations each; some say what their source says. 40 of the citations have labels."""
     chance = random.Random(4)
-    labels = []
-    with open("answers.jsonl", "w") as file:
-        for number in range(60):
-            kinds = [chance.choice(LEVELS) for _ in range(2)]
-            texts = [
-                {"full": f"Town {number} has a bridge.", "partial": "Town has a mill.", "none": "Cats sleep."}[kind]
-                for kind in kinds
-            ]
-            text = f"Town {number} has a bridge [1]. Town {number} has a bridge [2]."
-            passages = [{"text": one} for one in texts]
-            file.write(json.dumps({"id": f"a{number}", "text": text, "passages": passages}) + "\n")
-            labels += [(f"a{number}/{place + 1}[{place + 1}]", kind) for place, kind in enumerate(kinds)]
-    Path("labels.csv").write_text(csv_text([("Item", "Verdict"), *random.Random(2).sample(labels, 40)]))
-    return dict(labels)
+    labels = write_towns(tmp_path, [(chance.choice(LEVELS), chance.choice(LEVELS)) for _ in range(60)])
+    Path("labels.csv").write_text(csv_text([("Item", "Verdict"), *random.Random(2).sample([*labels.items()], 40)]))
+    return labels
 
 
 def test_an_estimate_is_printed_and_written(ran, answers):

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
+from tests.cli.samples import lines_of, write_lines
+
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 
 
@@ -72,7 +74,7 @@ def mini(scored_folder):
     write_run(config, run(config))
     (folder / "view.html").write_text(view_page(["latest"], folder, folder / "view.html", View())[0])
     job = find_job(folder, "latest").folder
-    rows = [json.loads(line) for line in (job / "pairs.jsonl").read_text().splitlines()]
+    rows = lines_of(job / "pairs.jsonl")
     return folder / "view.html", rows[0], rows[1:]
 
 
@@ -253,18 +255,8 @@ def test_on_a_telephone_in_the_dark_and_on_paper(open_page, mini, view):
     assert not page.locator("nav").is_visible()
 
 
-def test_hostile_texts_are_texts(open_page, hostile, ran, write_corpus, small_rows, tmp_path):
-    rows = json.loads(json.dumps(small_rows))
-    for row in rows:
-        for field in ("name", "id", "group", "statement", "document"):
-            if field in row:
-                row[field] = f"{hostile.TOGETHER}{row[field]}"
-        if row["type"] == "statement":
-            row |= {
-                "system": hostile.TOGETHER,
-                "text": f"{row['text']} <img src=x onerror=alert(1)> {hostile.TOGETHER}",
-            }
-    data = ("-d", "jsonl", "--data", write_corpus(rows))
+def test_hostile_texts_are_texts(open_page, hostile, ran, named_corpus, tmp_path):
+    data = ("-d", "jsonl", "--data", named_corpus(f"{hostile.TOGETHER} <img src=x onerror=alert(1)>"))
     ran("run", "-m", "overlap,rouge", *QUICK, *data, "-s", "chunk.size=7")
     ran("view", "latest")
     for view in ("overview", "pairs", "pools", "label"):
@@ -279,50 +271,49 @@ def test_hostile_texts_are_texts(open_page, hostile, ran, write_corpus, small_ro
     assert "<script>alert(1)</script>" in shown
 
 
+PASSAGES = [{"title": "Oder", "text": "The Oder is long. 🙂"}, {"title": "Rhine", "text": "The Rhine is deep."}]
+ANSWER = {
+    **{"id": "a<b>", "system": "s", "question": "Rivers?", "passages": PASSAGES},
+    "text": "🙂 The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims.",
+}
+
+
 def test_answers_are_coloured_by_each_backends_verdicts(open_page, ran, refused, tmp_path):
-    passages = [{"title": "Oder", "text": "The Oder is long. 🙂"}, {"title": "Rhine", "text": "The Rhine is deep."}]
-    text = "🙂 The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims."
-    answer = {"id": "a<b>", "system": "s", "question": "Rivers?", "text": text, "passages": passages}
-    (tmp_path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
+    write_lines(tmp_path / "answers.jsonl", [ANSWER])
     ran("cite", "alce", "answers.jsonl", "--nli", "overlap,rouge", "-q")
-    rows = [json.loads(line) for line in next(tmp_path.rglob("per-citations-overlap.jsonl")).read_text().splitlines()]
     ended = ran("view")
     assert ": 1 answer\n" in ended.out
     page = open_page(tmp_path / "view.html")
     body = page.locator(".reader .text").nth(1)
-    assert body.inner_text() == text
+    assert body.inner_text() == ANSWER["text"]
     # Overlap finds oder and long in the first passage, and of rhine, shallow and cold one word in the second.
-    assert [row["recall"] for row in rows] == [1, 0, 0]
     assert body.locator(".claim-supported").first.inner_text() == "🙂 The Oder is long "
     assert body.locator(".claim-not").first.inner_text() == "The Rhine is shallow and cold "
     assert body.locator(".claim-uncited").inner_text() == "Nobody swims."
     assert body.locator(".mark.precise").inner_text() == "[1]"
     body.locator(".mark.precise").click()
-    assert page.locator("#passage-1 .text").inner_text() == passages[0]["text"]
+    assert page.locator("#passage-1 .text").inner_text() == PASSAGES[0]["text"]
     assert page.locator(".claims tbody tr").count() == 3
     (tmp_path / "answers.jsonl").unlink()
-    assert "answers.jsonl, are missing: restore the file, or use 'metaeval view --data'." in refused("view")
+    assert "answers.jsonl are missing: restore the file" in refused("view")
 
 
 def test_facts_and_rated_statements_are_coloured_with_what_the_judge_replied(
     open_page, fake, hostile, ran, own_environment, tmp_path
 ):
-    passages = [{"title": "Oder", "text": "The Oder is long."}, {"title": "Rhine", "text": "The Rhine is deep."}]
-    text = "The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims."
-    answer = {"id": "a", "system": "s", "question": "Rivers?", "text": text, "passages": passages}
-    (tmp_path / "answers.jsonl").write_text(json.dumps(answer) + "\n")
+    write_lines(tmp_path / "answers.jsonl", [ANSWER])
     ran("cite", "scifi", "answers.jsonl", "--nli", "overlap,rouge", "-q")
     ran("view")
     page = open_page(tmp_path / "view.html")
     body = page.locator(".reader .text").nth(1)
-    assert body.inner_text() == text
-    rows = [json.loads(line) for line in next(tmp_path.rglob("per-facts-overlap.jsonl")).read_text().splitlines()]
+    assert body.inner_text() == ANSWER["text"]
+    rows = lines_of(next(tmp_path.rglob("per-facts-overlap.jsonl")))
     verdicts = page.locator(".claims tbody tr td:nth-of-type(2) > span").all_inner_texts()
     expected = {None: "○ without a citation", True: "✓ supported", False: "✗ not supported"}
     assert verdicts == [expected[None if row["value"] is None else row["value"] >= 0.5] for row in rows]
     assert {verdict[0] for verdict in verdicts} == {"✓", "✗", "○"}
     body.locator(".mark").nth(1).click()
-    assert page.locator("#passage-2 .text").inner_text() == passages[1]["text"]
+    assert page.locator("#passage-2 .text").inner_text() == PASSAGES[1]["text"]
 
     def judge(body):
         if "cites=" not in body["messages"][0]["content"].rpartition("</passages>")[2]:
@@ -458,7 +449,7 @@ def test_what_was_cut_or_has_no_score_is_shown_of_a_metric_of_ones_own(open_page
     (tmp_path / "own_half.py").write_text(OWN)
     ran("run", "-m", "own_half:Half", *QUICK, "-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7")
     ran("view")
-    rows = [json.loads(line) for line in next(tmp_path.rglob("pairs.jsonl")).read_text().splitlines()][1:]
+    rows = lines_of(next(tmp_path.rglob("pairs.jsonl")))[1:]
     cut = [row["cut"]["own_half:Half"] for row in rows if "cut" in row]
     page = open_page(tmp_path / "view.html", "view=pairs&preset=cut")
     assert count(page) == len(cut) > 0
