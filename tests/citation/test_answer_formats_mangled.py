@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.answer_files import FORMATS, form_of_answers
+from metaeval.citation.readers.answer_files import FORMATS
 from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.mark_insertion import EXACT, NOT_PLACED, PLACED
 from metaeval.citation.support.citation_judging import support_lines, support_statements
@@ -92,25 +92,14 @@ HOSTILE += ["\ue200cite\ue202x\ue201", "[](" * 200, "\n" * 500 + "[1] http://x",
 
 @pytest.mark.parametrize("form", READ)
 def test_hostile_values_in_any_field_end_in_one_sentence_or_are_read(form):
-    record = READ[form][1]
+    checked, record = READ[form]
     for place in list(places(record))[1:]:
         for value in HOSTILE:
             holder = copied = json.loads(json.dumps(record))
             for key in place[:-1]:
                 holder = holder[key]
             holder[place[-1]] = value
-            assert outcome(form, copied) in ("read", "counted", "refused")
-
-
-def outcome(form, record):
-    try:
-        form_of_answers(DataRow("line 1", record))
-        if form in LEVELS:
-            return check_levels(form, record)
-        read_cited(FORMATS[form], [DataRow("line 1", record)])
-    except UserError as error:
-        return "refused" if is_sentence(str(error)) else str(error)
-    return "read"
+            assert checked(form, copied) in ("read", "counted", "refused")
 
 
 def test_texts_in_place_of_objects_are_counted(caplog):

@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 
 import metaeval
-from metaeval.core import registry
+from metaeval.core import config_files, registry
 from metaeval.core.config import IntervalConfig, RunConfig, load_run
-from metaeval.core.config_files import (
-    config_file,
-    config_folders,
-    dataset_variant,
-    metric_variant,
-    variants,
-)
 from metaeval.core.declared import validated
 from metaeval.core.errors import UserError
 from metaeval.runs.data import find_dataset
@@ -77,8 +70,9 @@ def test_an_unknown_setting_is_refused_at_every_level(where):
         load_run(None, {}, [f"{where}=1"])
 
 
-@pytest.mark.parametrize(("kind", "read"), [("metric", metric_variant), ("dataset", dataset_variant)])
-def test_an_unknown_setting_of_a_variant_is_refused(yaml, kind, read):
+@pytest.mark.parametrize("kind", ["metric", "dataset"])
+def test_an_unknown_setting_of_a_variant_is_refused(yaml, kind):
+    read = getattr(config_files, f"{kind}_variant")
     with pytest.raises(UserError, match=r"'optoins' in .*run\.yaml\. Did you mean 'options'\?"):
         read(yaml(f"{kind}: x\noptoins: {{}}\n"))
     with pytest.raises(UserError, match=rf"Setting '{kind}' is missing in .*run\.yaml"):
@@ -95,9 +89,9 @@ def test_a_configuration_survives_being_written_as_json():
 def test_the_users_folder_comes_before_the_shipped_one(yaml, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own = yaml("metric: bm25\n", "configs/metrics/rouge-1.yaml")
-    assert config_folders("metrics")[0] == tmp_path / "configs" / "metrics"
-    assert variants("metrics")["rouge-1"] == own
-    assert variants("metrics")["rouge-2"] == SHIPPED / "metrics" / "rouge-2.yaml"
+    assert config_files.config_folders("metrics")[0] == tmp_path / "configs" / "metrics"
+    assert config_files.variants("metrics")["rouge-1"] == own
+    assert config_files.variants("metrics")["rouge-2"] == SHIPPED / "metrics" / "rouge-2.yaml"
 
 
 SHIPPED_FILES = "metrics/rouge-1 datasets/wice-dev experiments/wice citation/aliice published/frank".split()
@@ -109,10 +103,10 @@ def test_a_file_with_the_name_of_a_shipped_one_is_refused_with_both(file, yaml, 
     monkeypatch.chdir(tmp_path)
     own = yaml("note: mine\n", f"configs/{kind}/{name}.yaml")
     with pytest.raises(UserError, match="rename the first, or give a path") as error:
-        config_file(kind, name)
+        config_files.config_file(kind, name)
     assert f"{name!r} could be {own} or {SHIPPED / kind / name}.yaml" in str(error.value)
     own.write_bytes((SHIPPED / kind / f"{name}.yaml").read_bytes())
-    assert config_file(kind, name) == own
+    assert config_files.config_file(kind, name) == own
 
 
 def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml, tmp_path, monkeypatch):
@@ -188,7 +182,7 @@ def before_files(metric):
 
 @pytest.mark.parametrize("path", shipped("metrics"), ids=lambda path: path.stem)
 def test_a_shipped_metric_variant_names_a_metric_with_an_identity_of_its_own(path):
-    variant = metric_variant(path)
+    variant = config_files.metric_variant(path)
     base = load_metric(variant.metric, RunConfig())
     metric = load_metric(path.stem, RunConfig())
     assert variant.note
@@ -199,7 +193,7 @@ def test_a_shipped_metric_variant_names_a_metric_with_an_identity_of_its_own(pat
 
 
 def test_no_two_shipped_metrics_share_an_identity():
-    names = [*registry.names("metric"), *variants("metrics")]
+    names = [*registry.names("metric"), *config_files.variants("metrics")]
     identities = [repr(before_files(load_metric(name, RunConfig()))) for name in names]
     assert len(set(identities)) == len(names)
 
@@ -213,7 +207,7 @@ def test_options_of_a_run_go_before_those_of_a_variant():
 def test_a_shipped_dataset_variant_names_a_split_and_options_that_exist(path):
     dataset, split, options = find_dataset(path.stem)
     assert path.stem not in registry.names("dataset")
-    assert dataset_variant(path).note
+    assert config_files.dataset_variant(path).note
     assert split is None or split in dataset.files
     for name, value in options.items():
         assert value in dataset.options[name].allowed

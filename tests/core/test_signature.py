@@ -65,27 +65,12 @@ interval.level=0.95000001 interval.fewest=2 comparison.family=table
 """.split()
 """Settings that can move a printed digit, each away from its default."""
 
-ELSEWHERE = {
-    **dict.fromkeys(("dataset", "split", "data", "dataset_options"), "the data field is a hash of what was read"),
-    "aggregate": "moves citations alone: the test below",
-    "layout": "is of a table, whose numbers it leaves alone",
-    **dict.fromkeys(
-        ("executor.name", "executor.workers", "executor.most", "executor.devices", "executor.address"),
-        "say where scoring runs: tests/scoring/executors, and the slow test of tests/metrics_zoo/test_every_resume.py",
-    ),
-    "over_limit": "moves pages alone: the test below",
-    "cited": "moves statements alone: the test below",
-    "evidence.window": "moves marked evidence alone: the test below",
-    "evidence.place": "moves copied evidence alone: the test below",
-    "columns": "the data field, or the hash of a score file, is of what was read",
-    "batch": "holds replies, which are found under what was asked",
-    "interval.cluster": "needs data with systems: tests/runs/test_sampled_systems.py",
-    "controls": "adds rows, each with a signature of its own, and marks against them; no digit of another row",
-    **dict.fromkeys(
-        ("results", "store", "budget", "batch", "trust_config"), "where scores come from and go to, not what they are"
-    ),
-}
-"""Settings that are not in the list above, with the reason."""
+# Where a run reads, scores and writes; what moves rows that the tests below have; and `columns`, whose data are hashed.
+ELSEWHERE = """
+dataset split data dataset_options columns layout controls results store budget batch trust_config
+executor.name executor.workers executor.most executor.devices executor.address
+aggregate over_limit cited evidence.window evidence.place interval.cluster
+""".split()
 
 
 def settings_of(model, before=""):

@@ -8,13 +8,10 @@ import pytrec_eval
 from scipy.special import expit
 from sklearn.metrics import ndcg_score
 
+from metaeval.stats import pools
 from metaeval.stats.pools import (
-    average_precision_of_pools,
     ndcg,
-    precision_at_1,
     rank_pools,
-    recall_at,
-    reciprocal_rank,
 )
 from metaeval.stats.ties import float32_collapse
 
@@ -46,8 +43,8 @@ def test_ndcg_agrees_with_scikit_learn(decimals, levels, gains):
             expected[:, place] = 1  # scikit-learn refuses a pool of one
         else:
             expected[:, place] = [ndcg_score([gain[rows]], [score[rows]], k=k) for k in CUTOFFS]
-    ranked = rank_pools(score, gold, pool)
-    found = np.stack([ndcg(ranked, k, gains) for k in CUTOFFS])
+    ranked = pools.rank_pools(score, gold, pool)
+    found = np.stack([pools.ndcg(ranked, k, gains) for k in CUTOFFS])
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -68,13 +65,13 @@ def test_all_agree_with_pytrec_eval_on_dense_ranks():
     score, gold, pool = _pools(3, 12)
     dense = np.argsort(np.argsort(score)).astype(float)
     official = _by_pytrec(dense, gold, pool)
-    ranked = rank_pools(score, gold, pool)
-    ours = {f"ndcg_cut_{k}": ndcg(ranked, k) for k in (5, 10, 20)}
+    ranked = pools.rank_pools(score, gold, pool)
+    ours = {f"ndcg_cut_{k}": pools.ndcg(ranked, k) for k in (5, 10, 20)}
     ours |= {
-        "recip_rank": reciprocal_rank(ranked),
-        "map": average_precision_of_pools(ranked),
-        "P_1": precision_at_1(ranked),
-        "recall_5": recall_at(ranked, 5),
+        "recip_rank": pools.reciprocal_rank(ranked),
+        "map": pools.average_precision_of_pools(ranked),
+        "P_1": pools.precision_at_1(ranked),
+        "recall_5": pools.recall_at(ranked, 5),
     }
     supported = 0
     for place, code in enumerate(np.unique(pool)):

@@ -8,14 +8,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import brier_score_loss
 
-from metaeval.stats.decisions import (
-    brier,
-    calibrated,
-    expected_calibration_error,
-    fit_isotonic,
-    group_folds,
-    reliability,
-)
+from metaeval.stats import decisions
 
 
 def _rows(seed, n, decimals=9):
@@ -29,17 +22,17 @@ def test_isotonic_agrees_with_scikit_learn(decimals):
     score, positive, _ = _rows(0, 300, decimals)
     new = np.linspace(-6, 6, 101)
     expected = IsotonicRegression(out_of_bounds="clip").fit(score, positive).predict(new)
-    assert fit_isotonic(score, positive, new) == pytest.approx(expected, abs=1e-12)
+    assert decisions.fit_isotonic(score, positive, new) == pytest.approx(expected, abs=1e-12)
 
 
 def test_no_row_calibrates_itself():
     score, positive, group = _rows(2, 150)
-    probability = calibrated(score, positive, group, folds=3, seed=6)
+    probability = decisions.calibrated(score, positive, group, folds=3, seed=6)
     assert np.all((probability >= 0) & (probability <= 1))
-    fold = group_folds(group, 3, seed=6)
+    fold = decisions.group_folds(group, 3, seed=6)
     for held_out in range(3):
         test = fold == held_out
-        again = calibrated(score, positive ^ test, group, folds=3, seed=6)
+        again = decisions.calibrated(score, positive ^ test, group, folds=3, seed=6)
         assert again[test].tolist() == probability[test].tolist()
         assert again[~test].tolist() != probability[~test].tolist()
 
@@ -50,28 +43,28 @@ def test_reliability_agrees_with_scikit_learn(bins):
     # Rounded to 2 decimals, so that many lie on an edge, 0 and 1 among them.
     probability = np.concatenate(([0.0, 1.0], np.round(rng.beta(0.6, 1.4, size=200), 2)))
     positive = rng.random(202) < probability
-    stated, found, rows = reliability(probability, positive, bins)
+    stated, found, rows = decisions.reliability(probability, positive, bins)
     rate, mean = calibration_curve(positive, probability, n_bins=bins)
     assert found[rows > 0] == pytest.approx(rate, abs=1e-12)
     assert stated[rows > 0] == pytest.approx(mean, abs=1e-12)
     assert rows.sum() == 202
     error = np.sum(rows[rows > 0] / 202 * np.abs(rate - mean))
-    assert expected_calibration_error(probability, positive, bins) == pytest.approx(error, abs=1e-12)
-    assert brier(probability, positive) == pytest.approx(brier_score_loss(positive, probability), abs=1e-12)
+    assert decisions.expected_calibration_error(probability, positive, bins) == pytest.approx(error, abs=1e-12)
+    assert decisions.brier(probability, positive) == pytest.approx(brier_score_loss(positive, probability), abs=1e-12)
 
 
 def test_undefined_and_errors():
     nothing, none = np.array([]), np.array([], dtype=bool)
-    assert math.isnan(brier(nothing, none))
-    assert math.isnan(expected_calibration_error(nothing, none))
-    stated, found, rows = reliability(np.array([0.95]), np.array([True]))
+    assert math.isnan(decisions.brier(nothing, none))
+    assert math.isnan(decisions.expected_calibration_error(nothing, none))
+    stated, found, rows = decisions.reliability(np.array([0.95]), np.array([True]))
     assert np.isnan(stated[:9]).all()
     assert np.isnan(found[:9]).all()
     assert rows.tolist() == [0] * 9 + [1]
     for value in (1.5, -0.1, np.nan):
         with pytest.raises(ValueError, match=r"must lie in 0 \.\. 1"):
-            brier(np.array([value]), np.array([True]))
+            decisions.brier(np.array([value]), np.array([True]))
     with pytest.raises(ValueError, match="number of bins must be at least 1, got 0"):
-        reliability(np.array([0.5]), np.array([True]), 0)
+        decisions.reliability(np.array([0.5]), np.array([True]), 0)
     with pytest.raises(ValueError, match="one length"):
-        brier(np.array([0.5]), np.array([True, False]))
+        decisions.brier(np.array([0.5]), np.array([True, False]))

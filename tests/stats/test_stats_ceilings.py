@@ -44,13 +44,6 @@ def test_perfect_metrics_agree_with_scipy_on_written_out_columns(counts):
     assert found["binary"] == pytest.approx(_scipy(gold == 2, gold), abs=1e-12)
 
 
-def test_levels_need_not_be_evenly_spaced():
-    gold = np.repeat([-1.0, 0.3, 5.0, 6.0], [4, 2, 7, 1])
-    found = perfect(gold)
-    assert found["continuous"] == pytest.approx(_scipy(np.arange(14), gold), abs=1e-12)
-    assert found["binary"] == pytest.approx(_scipy(gold == 6, gold), abs=1e-12)
-
-
 def test_the_counts_of_the_base_paper():
     # Table 1 of arXiv 2406.15264: 6,616 full, 1,445 partial, 4,620 none.
     gold = np.repeat([0.0, 1.0, 2.0], [4620, 1445, 6616])

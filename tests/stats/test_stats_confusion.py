@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as official
 
-from metaeval.stats.classification import (
-    accuracy,
-    balanced_accuracy,
-    decision_counts,
-    macro_f1,
-    quadratic_kappa,
-    resampled,
-)
+from metaeval.stats import classification
 from metaeval.stats.resampling import bootstrap, replicate
 
 
@@ -32,10 +25,10 @@ def _official(name, gold, predicted, n_levels=3):
 
 
 MEASURES = {
-    "macro-f1": macro_f1,
-    "balanced-accuracy": balanced_accuracy,
-    "accuracy": accuracy,
-    "kappa": quadratic_kappa,
+    "macro-f1": classification.macro_f1,
+    "balanced-accuracy": classification.balanced_accuracy,
+    "accuracy": classification.accuracy,
+    "kappa": classification.quadratic_kappa,
 }
 
 
@@ -46,7 +39,7 @@ def test_measures_agree_with_scikit_learn(name, n_levels):
     for n in (6, 40, 40, 300):
         gold = np.concatenate((np.arange(n_levels), rng.integers(0, n_levels, size=n)))
         predicted = rng.integers(0, rng.integers(1, n_levels + 1), size=gold.size)  # some level is often left out
-        counts = decision_counts(predicted, gold, np.zeros(gold.size, dtype=np.int64), 1, n_levels)
+        counts = classification.decision_counts(predicted, gold, np.zeros(gold.size, dtype=np.int64), 1, n_levels)
         expected = _official(name, gold, predicted, n_levels)
         assert MEASURES[name](counts)[0] == pytest.approx(expected, abs=1e-12)
 
@@ -56,9 +49,9 @@ def test_weights_are_repeated_rows(name):
     rng = np.random.default_rng(1)
     gold, group = np.tile([0, 1, 2], 20), np.arange(60) // 4
     predicted = np.where(rng.random(60) < 0.6, gold, rng.integers(0, 3, size=60))
-    counts = decision_counts(predicted, gold, group, 15)
+    counts = classification.decision_counts(predicted, gold, group, 15)
     draws = bootstrap(15, 40, seed=0)
-    prepared = resampled(counts, MEASURES[name])
+    prepared = classification.resampled(counts, MEASURES[name])
     columns = np.concatenate(list(draws), axis=1).T
     for weights, value in zip(columns, replicate(prepared, draws), strict=True):
         rows = np.repeat(np.arange(60), weights[group].astype(int))
@@ -70,14 +63,14 @@ def test_a_level_without_gold_rows_leaves_every_measure_undefined():
     counts = np.array([[[2.0, 1, 0], [0, 0, 0], [0, 1, 2]], [[2, 1, 0], [0, 1, 0], [0, 1, 2]]])
     for measure in MEASURES.values():
         assert np.isnan(measure(counts)).tolist() == [True, False]
-    assert np.isnan(quadratic_kappa(np.zeros((3, 3))))
+    assert np.isnan(classification.quadratic_kappa(np.zeros((3, 3))))
 
 
 def test_errors():
     zeros = np.zeros(2, dtype=np.int64)
     with pytest.raises(ValueError, match=r"predicted level codes must lie in 0 \.\. 2, got 3 \.\. 3"):
-        decision_counts(zeros + 3, zeros, zeros, 1)
+        classification.decision_counts(zeros + 3, zeros, zeros, 1)
     with pytest.raises(ValueError, match="gold level codes"):
-        decision_counts(zeros, zeros - 1, zeros, 1)
+        classification.decision_counts(zeros, zeros - 1, zeros, 1)
     with pytest.raises(ValueError, match="group codes"):
-        decision_counts(zeros, zeros, zeros + 1, 1)
+        classification.decision_counts(zeros, zeros, zeros + 1, 1)

@@ -10,16 +10,10 @@ from scipy.stats import kurtosis
 from scipy.stats import t as student
 
 from benchmarks.promises.processes import two_metrics
+from metaeval.stats import classification
 from metaeval.stats.classification import (
-    accuracy,
     auc_influence,
-    average_precision,
     average_precision_influence,
-    balanced_accuracy,
-    decision_counts,
-    macro_f1,
-    quadratic_kappa,
-    resampled,
     roc_auc,
 )
 from metaeval.stats.correlations import concordance, pearson, rank_correlations
@@ -89,10 +83,16 @@ PREPARED = {
         np.stack((score, np.where(gold > 0, score, np.nan))), group, n
     ),
     **{
-        measure.__name__: lambda score, gold, group, n, measure=measure: resampled(
-            decision_counts((score > 0).astype(int) + (score > 1), np.minimum(gold, 2).astype(int), group, n), measure
+        measure.__name__: lambda score, gold, group, n, measure=measure: classification.resampled(
+            classification.decision_counts((score > 0) * 1 + (score > 1), np.minimum(gold, 2).astype(int), group, n),
+            measure,
         )
-        for measure in (accuracy, balanced_accuracy, macro_f1, quadratic_kappa)
+        for measure in (
+            classification.accuracy,
+            classification.balanced_accuracy,
+            classification.macro_f1,
+            classification.quadratic_kappa,
+        )
     },
 }
 
@@ -126,7 +126,7 @@ def test_a_left_out_group_can_take_all_variation_with_it():
 def test_influence_of_average_precision_is_its_derivative():
     # A group's weight raised by a millionth, the others' kept.
     score, gold, group = sample(1, 20, levels=2)
-    prepared = average_precision(score, gold == 1, group, 20)
+    prepared = classification.average_precision(score, gold == 1, group, 20)
     weights = np.full((20, 21), 10**6, dtype=np.uint32)
     weights[:, 1:] += np.eye(20, dtype=np.uint32)
     values = prepared.evaluate(weights)

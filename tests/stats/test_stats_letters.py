@@ -43,13 +43,6 @@ def test_display_of_agricolae_and_stata():
     assert letters(value, differ) == ["a", "ab", "abc", "bcd", "cd", "de", "ef", "ef", "f", "f"]
 
 
-def test_example_of_multcompview():
-    # The second example of R's multcompLetters: a differs from b (.01) and c (.02), b from d (.03); a and d do not (1),
-    # nor do the pairs that the example leaves out.
-    display = letters(np.array([4.0, 3.0, 2.0, 1.0]), _square(4, (0, 1), (0, 2), (1, 3)))
-    assert display == ["a", "b", "bc", "ac"]
-
-
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.8])
 def test_a_letter_is_shared_if_and_only_if_two_do_not_differ(share):
     rng = np.random.default_rng(int(100 * share))

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.stats.pools import (
-    average_precision_of_pools,
-    ndcg,
-    precision_at_1,
-    rank_pools,
-    recall_at,
-    reciprocal_rank,
-)
+from metaeval.stats import pools
 
 
 # The textbook definitions on one strict order of levels, independent of the code under test.
@@ -40,17 +33,17 @@ def _recall(order, k):
 
 
 MEASURES = {
-    "ndcg@1": (lambda ranked: ndcg(ranked, 1), lambda order: _ndcg(order, 1)),
-    "ndcg@3": (lambda ranked: ndcg(ranked, 3), lambda order: _ndcg(order, 3)),
-    "ndcg@20": (lambda ranked: ndcg(ranked, 20), lambda order: _ndcg(order, 20)),
+    "ndcg@1": (lambda ranked: pools.ndcg(ranked, 1), lambda order: _ndcg(order, 1)),
+    "ndcg@3": (lambda ranked: pools.ndcg(ranked, 3), lambda order: _ndcg(order, 3)),
+    "ndcg@20": (lambda ranked: pools.ndcg(ranked, 20), lambda order: _ndcg(order, 20)),
     "exponential ndcg@3": (
-        lambda ranked: ndcg(ranked, 3, "exponential"),
+        lambda ranked: pools.ndcg(ranked, 3, "exponential"),
         lambda order: _ndcg(order, 3, lambda level: 2**level - 1),
     ),
-    "mrr": (reciprocal_rank, _reciprocal_rank),
-    "map": (average_precision_of_pools, _average_precision),
-    "p@1": (precision_at_1, lambda order: float(order[0] >= 1)),
-    "recall@2": (lambda ranked: recall_at(ranked, 2), lambda order: _recall(order, 2)),
+    "mrr": (pools.reciprocal_rank, _reciprocal_rank),
+    "map": (pools.average_precision_of_pools, _average_precision),
+    "p@1": (pools.precision_at_1, lambda order: float(order[0] >= 1)),
+    "recall@2": (lambda ranked: pools.recall_at(ranked, 2), lambda order: _recall(order, 2)),
 }
 every_measure = pytest.mark.parametrize("name", list(MEASURES))
 pools_of_rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=6).filter(
@@ -73,7 +66,7 @@ def test_ties_against_enumeration(name, rows):
     values = [textbook(order) for order in _orders(score, gold)]
     policies = {"expected": float(np.mean(values)), "worst": min(values), "best": max(values)}
     for ties, expected in policies.items():
-        ranked = rank_pools(score, gold, np.zeros(score.size, dtype=int), ties)
+        ranked = pools.rank_pools(score, gold, np.zeros(score.size, dtype=int), ties)
         assert measure(ranked)[0] == pytest.approx(expected, abs=1e-12), ties
 
 
@@ -88,19 +81,19 @@ def _pools(seed, distinct):
 def test_oracle_is_perfect_and_monotone_transforms_change_nothing(name):
     measure, _ = MEASURES[name]
     score, gold, pool = _pools(2, 2)
-    perfect = measure(rank_pools(gold, gold, pool))
+    perfect = measure(pools.rank_pools(gold, gold, pool))
     if not name.startswith("recall"):  # two ranks cannot hold three relevant rows
         np.testing.assert_allclose(perfect[~np.isnan(perfect)], 1, rtol=0, atol=1e-12)
-    values, cubed = (measure(rank_pools(s, gold, pool)) for s in (score, score**3))
+    values, cubed = (measure(pools.rank_pools(s, gold, pool)) for s in (score, score**3))
     assert cubed.tobytes() == values.tobytes()
 
 
 @every_measure
 def test_pool_without_support_is_undefined(name):
     measure, _ = MEASURES[name]
-    values = measure(rank_pools(np.arange(4.0), np.array([0.0, 0, 0, 1]), np.array([5, 5, 9, 9])))
+    values = measure(pools.rank_pools(np.arange(4.0), np.array([0.0, 0, 0, 1]), np.array([5, 5, 9, 9])))
     assert np.isnan(values).tolist() == [True, False]
-    assert measure(rank_pools(np.array([]), np.array([]), np.array([], dtype=int))).size == 0
+    assert measure(pools.rank_pools(np.array([]), np.array([]), np.array([], dtype=int))).size == 0
 
 
 def test_large_tied_pools():
@@ -109,25 +102,25 @@ def test_large_tied_pools():
     # j = t term is 0.
     t = 5000
     gold = np.isin(np.arange(t), (7, 4000)).astype(float)
-    value = reciprocal_rank(rank_pools(np.zeros(t), gold, np.zeros(t, dtype=int)))[0]
+    value = pools.reciprocal_rank(pools.rank_pools(np.zeros(t), gold, np.zeros(t, dtype=int)))[0]
     assert value == pytest.approx(2 * (np.sum(1 / np.arange(1, t + 1)) - 1) / (t - 1), rel=1e-9)
-    everything = rank_pools(np.zeros(100_000), np.ones(100_000), np.zeros(100_000, dtype=int))
-    assert average_precision_of_pools(everything) == pytest.approx(1)  # products of its ranks are beyond 32 bits
+    everything = pools.rank_pools(np.zeros(100_000), np.ones(100_000), np.zeros(100_000, dtype=int))
+    assert pools.average_precision_of_pools(everything) == pytest.approx(1)  # products of its ranks are beyond 32 bits
 
 
 def test_bad_input_is_named():
     pool = np.zeros(2, dtype=int)
     with pytest.raises(ValueError, match="score must be finite, got nan at row 1"):
-        rank_pools(np.array([0.0, np.nan]), np.zeros(2), pool)
+        pools.rank_pools(np.array([0.0, np.nan]), np.zeros(2), pool)
     with pytest.raises(ValueError, match="gold must be finite, got nan at row 0"):
-        rank_pools(np.zeros(2), np.array([np.nan, 0.0]), pool)
+        pools.rank_pools(np.zeros(2), np.array([np.nan, 0.0]), pool)
     with pytest.raises(ValueError, match=r"must not be negative in a retrieval pool, got -1\.0"):
-        rank_pools(np.zeros(2), np.array([0.0, -1]), pool)
+        pools.rank_pools(np.zeros(2), np.array([0.0, -1]), pool)
     with pytest.raises(ValueError, match="one length"):
-        rank_pools(np.zeros(3), np.zeros(2), pool)
-    ranked = rank_pools(np.zeros(2), np.array([0.0, 5000]), pool)
-    for call in (lambda: ndcg(ranked, 0), lambda: recall_at(ranked, 0)):
+        pools.rank_pools(np.zeros(3), np.zeros(2), pool)
+    ranked = pools.rank_pools(np.zeros(2), np.array([0.0, 5000]), pool)
+    for call in (lambda: pools.ndcg(ranked, 0), lambda: pools.recall_at(ranked, 0)):
         with pytest.raises(ValueError, match="k must be at least 1, got 0"):
             call()
     with pytest.raises(ValueError, match=r"levels up to 1023, got 5000\.0"):
-        ndcg(ranked, 5, "exponential")
+        pools.ndcg(ranked, 5, "exponential")

@@ -225,27 +225,6 @@ def test_nine_answers_without_a_miss_tell_a_mean_of_a_tenth():
     assert choose_threshold(score, bad, *given)[1] == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [1, 5])
-def test_a_promise_on_the_mean_holds_on_average_and_not_with_confidence(size):
-    random = np.random.default_rng(0)
-    cluster, shift = np.arange(60 * size) // size, np.sqrt(2) * norm.ppf(0.95)
-    order = threshold_order(random.normal(size=400) + shift * (random.random(400) < 0.5))
-    missed = {"mean": [], "confidence": []}
-    for _ in range(1500):
-        common = random.normal(size=60)[cluster] * np.sqrt(0.3 * (size > 1))
-        score = common + random.normal(size=60 * size) * np.sqrt(1 - 0.3 * (size > 1))
-        for promise, found in missed.items():
-            tested, kept = choose_threshold(
-                score, np.ones(60 * size), np.ones(60 * size), cluster, order, 0.1, 0.05, promise
-            )
-            found.append(1 - norm.cdf(tested[kept - 1].threshold) if kept else 0.0)
-    # The mean is a little below the promise, since thresholds are 100; the standard error is about .001.
-    assert 0.05 < np.mean(missed["mean"]) <= 0.1 + 0.003
-    assert np.mean(np.array(missed["mean"]) > 0.1) > 0.1
-    assert np.mean(np.array(missed["confidence"]) > 0.1) <= 0.06
-
-
 def test_a_flagged_share_is_corrected_for_both_errors():
     # .2 unsupported, of which .9 are flagged, and .1 of the others: .18 + .08 = .26.
     value, low, high = corrected_share(0.26, 1e-12, (0.9, 1e9), (0.1, 1e9), 0.05, np.inf)

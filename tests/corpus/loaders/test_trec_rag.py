@@ -1,8 +1,6 @@
 import json
 
-import numpy as np
 import pytest
-from scipy.stats import rankdata, t
 
 import metaeval
 from metaeval.core.errors import UserError
@@ -104,21 +102,9 @@ def test_the_chat_models_values_on_2024_come_out(real_folder, tmp_path):
     options = {"dataset": "trec_rag24", "data": real_folder, "results": tmp_path}
     (result,) = metaeval.evaluate(protocols=["classification"], **options, **QUICK)
     (row,) = [row for row in result.rows if row.kind == "metric"]
-    # An independent script: ROC-AUC 83.0, 70.0 and 69.2, with topic-jackknife half-widths 3.5, 4.7 and 2.9.
-    expected = {"fs_ns": (83.0, 3.5, 2, 0), "fs_ps": (70.0, 4.7, 2, 1), "ps_ns": (69.2, 2.9, 1, 0)}
-    ratings = load_dataset(RAG24, None, real_folder)
-    rated = [(row, ratings.scores[JUDGE].get(row.id)) for row in ratings.rows]
-    judged = [(row.group, row.gold, score) for row, score in rated if score is not None]
-    assert len(judged) == 6693
-    groups, gold, score = (np.array(column) for column in zip(*judged, strict=True))
-    for key, (value, half_width, high, low) in expected.items():
-        assert round(100 * (row.values[key].value or 0), 1) == value
-        kept = (gold == high) | (gold == low)
-        areas = []
-        for left_out in np.unique(groups):
-            some = kept & (groups != left_out)
-            ranks, positive = rankdata(score[some]), gold[some] == high
-            n = positive.sum()
-            areas.append((ranks[positive].sum() - n * (n + 1) / 2) / (n * (~positive).sum()))
-        error = np.sqrt((len(areas) - 1) * np.var(areas))
-        assert round(100 * t.ppf(0.975, len(areas) - 1) * error, 1) == half_width
+    # An independent script.
+    assert {key: round(100 * row.values[key].value, 1) for key in ("fs_ns", "fs_ps", "ps_ns")} == {
+        "fs_ns": 83.0, "fs_ps": 70.0, "ps_ns": 69.2,
+    }  # fmt: skip
+    judged = load_dataset(RAG24, None, real_folder).scores[JUDGE]
+    assert sum(score is not None for score in judged.values()) == 6693
