@@ -86,8 +86,7 @@ class Replay:
 
     def ask(self, requests: Sequence[ChatRequest]) -> Sequence[Answer]:
         """Return the recorded reply or failure of each request, in order."""
-        missing = sum(request.key("") not in self._kept for request in requests)
-        if missing:
+        if missing := sum(request.key("") not in self._kept for request in requests):
             held = f"{self._path} holds no reply to {missing:,} of {len(requests):,} requests: give the model, prompt,"
             raise UserError(f"{held} options and input of then, or leave --replay out to ask the model again.")
         return [self._kept[request.key("")] for request in requests]
@@ -238,9 +237,8 @@ class Chat:
 
     def settled(self, options: ChatOptions) -> ChatOptions:
         """Return the options, with output="auto" replaced by the form in use ("json_schema" before any request)."""
-        if options.output != "auto":
-            return options
-        return options.model_copy(update={"output": self._form or "json_schema"})
+        form = self._form or "json_schema"
+        return options.model_copy(update={"output": form}) if options.output == "auto" else options
 
     @property
     def models(self) -> list[str]:
@@ -400,8 +398,7 @@ class _Asker:
     def note(self) -> str:
         if self.session is None:
             return f"0 replies asked for, {self._kept:,} from the reply store"
-        before = f"; {self._kept:,} more from the reply store" if self._kept else ""
-        return f"{self.session.note()}{before}"
+        return self.session.note() + (f"; {self._kept:,} more from the reply store" if self._kept else "")
 
     def _open(self) -> ChatSession | BatchSession:
         if self.session is None:

@@ -127,21 +127,6 @@ def test_refitting_is_the_least_squares_solution_under_noise():
 
 
 @pytest.mark.parametrize(
-    ("taken", "ratings", "message"),
-    [
-        ([], [], "one rating for each statement"),
-        ([("KEEP",)], [1.0, 0.5], "got 2 for 1"),
-        ([()], [1.0], "without any citation"),
-        ([("KEPT",)], [1.0], "'KEPT'; allowed: KEEP, DELETE_1"),
-        ([("KEEP",)], [float("nan")], "ratings that are numbers"),
-    ],
-)
-def test_refitting_refuses_what_it_cannot_use(taken, ratings, message):
-    with pytest.raises(ValueError, match=message):
-        refit(taken, ratings)
-
-
-@pytest.mark.parametrize(
     ("context", "expected"), [(QUERY, NEEDS_NONE), (RETRIEVAL, LACKS), (MODEL, NEEDS_NONE), (RESPONSE, NEEDS_NONE)]
 )
 def test_a_statement_without_citations_fails_only_where_it_rests_on_the_passages(context, expected):

@@ -62,9 +62,8 @@ def short_answers(text: str, wanted: Sequence[Sequence[str]]) -> AnswerShare | N
     if not wanted:
         return None
     normal_text = normalise(text)
-    return AnswerShare(
-        sum(any(normalise(alias) in normal_text for alias in aliases) for aliases in wanted), len(wanted)
-    )
+    hits = sum(any(normalise(alias) in normal_text for alias in aliases) for aliases in wanted)
+    return AnswerShare(hits, len(wanted))
 
 
 def short_answers_of(answer: Answer) -> list[list[str]]:
@@ -197,8 +196,6 @@ def reader_scores(gold: Sequence[Sequence[str]], predictions: Sequence[str]) -> 
     if not gold:
         return {}
     pairs = list(zip(gold, predictions, strict=True))
-    if not all(gold):
-        raise ValueError("every sub-question needs at least one short answer")
     exact = [any(normalise(alias) == normalise(answer) for alias in aliases) for aliases, answer in pairs]
     f1 = [max(token_f1(alias, answer) for alias in aliases) for aliases, answer in pairs]
     return {"qa_em": sum(exact) / len(exact), "qa_f1": sum(f1) / len(f1), "qa_hit": float(all(exact))}
@@ -242,7 +239,6 @@ def mauve(
     questions: Sequence[str],
     texts: Sequence[str],
     references: Sequence[str],
-    seed: int = SEED,
     model: str = MAUVE_MODEL,
 ) -> float | None:
     """Return MAUVE (Pillutla et al. 2021) of all texts and all references, in [0, 1], as ALCE computes it.
@@ -275,7 +271,7 @@ def mauve(
             max_text_length=512,
             batch_size=8,
             featurize_model_name=model,
-            seed=seed,
+            seed=SEED,
             verbose=False,
         )
     return float(scores.mauve)

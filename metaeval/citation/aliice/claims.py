@@ -286,13 +286,8 @@ def read_answers(
     for answer in answers:
         text = in_one_form(answer, profile)
         moved = move_leading(split(text, splitter), leading_in(text, profile.leading), profile.styles)
-        split_up.append(
-            [
-                each
-                for each in moved
-                if profile.emptied == "keep" or states(MARK.sub("", each.text), has_mark(each.text))
-            ]
-        )
+        keep = profile.emptied == "keep"
+        split_up.append([each for each in moved if keep or states(MARK.sub("", each.text), has_mark(each.text))])
     texts = [[each.text for each in sentences] for sentences in split_up]
     read = iter(read_sentences([text for each in texts for text in each], parser, profile))
     answer_claims = []

@@ -171,28 +171,16 @@ def refit(taken: Sequence[Sequence[str]], ratings: Sequence[float]) -> Coefficie
     the published coefficients is returned, so that an action without statements keeps its published coefficient. The
     intercept is the published one: the shares of a statement add up to 1, so that any other intercept gives the same
     fit with other coefficients.
-    Raises ValueError if the lengths differ, without statements, for a statement with no or an unknown action, and for
-    a rating that is not finite.
     """
-    if len(taken) != len(ratings) or not taken:
-        raise ValueError(f"refit needs one rating for each statement, got {len(ratings)} for {len(taken)}")
-    if any(not names for names in taken):
-        raise ValueError("a statement without any citation has no actions; leave it out")
-    if unknown := {name for names in taken for name in names} - {*ACTIONS}:
-        raise ValueError(f"action is {min(unknown)!r}; allowed: {', '.join(ACTIONS)}")
     # The share of each action among a statement's, (n, 7).
     shares = np.array([[names.count(name) / len(names) for name in ACTIONS] for names in taken], dtype=np.float64)
     wanted: Floats = np.asarray(ratings, dtype=np.float64)
-    if not np.isfinite(wanted).all():
-        raise ValueError("refit needs ratings that are numbers; leave statements without a rating out")
     published = np.array([PUBLISHED.action[name] for name in ACTIONS])
     # The minimum-norm solution for the residuals of the published coefficients is the nearest to these.
     change = np.linalg.lstsq(shares, wanted - shares @ published - PUBLISHED.intercept, rcond=None)[0]
-    worth = {name: float(value) for name, value in zip(ACTIONS, published + change, strict=True)}
-    seen = {name for names in taken for name in names}
-    return Coefficients(
-        {name: worth[name] if name in seen else PUBLISHED.action[name] for name in ACTIONS}, PUBLISHED.intercept
-    )
+    seen, fitted = {name for names in taken for name in names}, zip(ACTIONS, published + change, strict=True)
+    worth = {name: float(value) if name in seen else PUBLISHED.action[name] for name, value in fitted}
+    return Coefficients(worth, PUBLISHED.intercept)
 
 
 SCHEMA = "metaeval-coefficients/1"

@@ -194,9 +194,8 @@ class Rated:
                 totals[f"statements citing {NO_TEXT}"] += statement.no_text
                 edits = judged.edits.get(statement.number, ()) if statement.citations else ()
                 totals.update(f"edits: {problem}" for problem in edit_problems(statement.citations, edits, passages))
-        totals["statements missing a value"] = int(
-            np.isin(self.response[self.values[self.main].missing], numbers).sum()
-        )
+        lacking = self.response[self.values[self.main].missing]
+        totals["statements missing a value"] = int(np.isin(lacking, numbers).sum())
         for (number, name), times in self.questions.items():
             totals[name] += times * (number in chosen)
         totals.update(f"marks: {why}" for _, _, why in self.unread_marks(numbers))
@@ -240,13 +239,12 @@ def judged_baselines(
     baselines: Collection[Baseline],
 ) -> dict[Baseline, JudgedStatements]:
     """Return what the chat model says as the judge of baselines. heard: their questions with the replies."""
-    of_labels = [pair for pair in heard if pair[0].kind == LABEL]
-    of_lqac = [pair for pair in heard if pair[0].kind != LABEL]
     judged: dict[Baseline, JudgedStatements] = {}
     if "lqac" in baselines:
-        judged["lqac"] = lqac(responses, splits, of_lqac)
+        judged["lqac"] = lqac(responses, splits, [pair for pair in heard if pair[0].kind != LABEL])
     if "attrscore" in baselines:
-        judged["attrscore"] = attrscore(responses, splits, labels_by_model(of_labels), options, asking.model)
+        labels = labels_by_model([pair for pair in heard if pair[0].kind == LABEL])
+        judged["attrscore"] = attrscore(responses, splits, labels, options, asking.model)
     return judged
 
 
@@ -309,8 +307,5 @@ def values_of(
     if mode != "edits":
         return {"rating": rating}
     # CiteEval-Auto: missing if either is. A statement without citations has the same value by both.
-    return {
-        "rating": rating,
-        "edits": edit,
-        "auto": Units(*(0.5 * a + 0.5 * b for a, b in zip(rating, edit, strict=True))),
-    }
+    auto = Units(*(0.5 * a + 0.5 * b for a, b in zip(rating, edit, strict=True)))
+    return {"rating": rating, "edits": edit, "auto": auto}

@@ -7,7 +7,7 @@ response's, and correlations are computed over all statements and over all respo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
@@ -216,24 +216,6 @@ def macro_f1(counts: Ints) -> float:
     """Return the mean F1 over the classes that occur (NaN without any); 0 for a class that only one side uses."""
     used = counts.sum(axis=0) + counts.sum(axis=1) > 0
     return float(np.nan_to_num(class_scores(counts)["f1"][used]).mean()) if used.any() else np.nan
-
-
-def within_systems(
-    level: Level, resampling: Resampling
-) -> Iterator[tuple[str, str, int, int, dict[CorrelationName, Estimate]]]:
-    """Yield (system, measure, number of rows with a value, number of rows, correlations), system by system.
-
-    A system of one group has no intervals.
-    """
-    rows = level.ratings.columns
-    for system in level.systems:
-        of_system = np.flatnonzero([row.system == system for row in rows])
-        for measure, values in level.values.items():
-            score = values["value"].to_numpy()
-            kept = of_system[~np.isnan(score[of_system])]
-            group = codes_of([rows[row].group for row in kept.tolist()])
-            within = correlations(score[kept], rows.gold[kept], group, resampling)
-            yield system, measure, kept.size, of_system.size, within
 
 
 def over_systems(

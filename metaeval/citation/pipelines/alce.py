@@ -82,11 +82,9 @@ class ClaimOptions(shared.ReadsAnswers, shared.JudgedByMetrics):
 
     untyped = frozenset({"premise", "reader", "mauve_model", "leading", "uncited"})
 
-    profile: Annotated[str, Flag("NAME")] = Field(
-        default="paper",
-        description="Definition: paper (as published), released (as the authors' code computes); ALCE: aliice (as the "
-        "ALCE columns of ALiiCE's tables).",
-    )
+    profile: Annotated[str, Flag("NAME")] = "paper"
+    """Definition: paper (as published), released (as the authors' code computes); ALCE: aliice (as the ALCE columns of
+    ALiiCE's tables)."""
     measures: Annotated[shared.NameList, Flag("NAMES", multiple=True)] = ()
     """Measures of the text: str_em, str_hit, rougeLsum, length, qa_em, mauve ... Repeatable."""
     premise: PremiseName = "joint"

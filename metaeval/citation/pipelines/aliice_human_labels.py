@@ -137,11 +137,9 @@ def _values(
     total = np.where(read, of_readers, 0.0).sum(axis=1)
     mean = [float(part / n) if n else None for part, n in zip(total, read.sum(axis=1), strict=True)]
     labelled = np.array([row for row in rows if mean[row] is not None], dtype=np.int64)
-    fleiss = joint_agreement(people, labels, units, cited.resampling).get("fleiss", _UNKNOWN)
-    values = {
-        f"people_{labels.name}": cited.interval_over(means(mean, None), labelled),
-        f"fleiss_{labels.name}": fleiss,
-    }
+    values = {f"people_{labels.name}": cited.interval_over(means(mean, None), labelled)}
+    agreed = joint_agreement(people, labels, units, cited.resampling)
+    values[f"fleiss_{labels.name}"] = agreed.get("fleiss", _UNKNOWN)
     if labels.name in QUALITIES:
         statistic = cited.judges[0].measured[labels.name]
         both = np.column_stack([of_readers, np.array(statistic.alone, dtype=np.float64)])

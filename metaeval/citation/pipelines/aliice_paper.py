@@ -217,17 +217,14 @@ def _beside(aliice: CitedTable, alce: CitedTable, around: Provenance, data: str 
     for number, system in enumerate(aliice.systems):
         rows = aliice.rows(number) if data is not None else aliice.rows(number)[within[aliice.rows(number)]]
         cells: list[Cell | str] = []
+        line = f"{data}: {system}" if data else system
         for cited in (aliice, alce):
             for key in ("recall", "precision"):
                 value = _measured(cited, cited.judges[0].measured[key], rows)
                 cells.append(_cell(value, _SHARE))
-                if data is None:
-                    table.records.extend(_records(system, int(rows.size), {f"{cited.pipeline}_{key}": value}))
-                else:
-                    named = {"line": f"{data}: {system}" if data else system, "pipeline": cited.title}
-                    table.records.extend(
-                        [{**record, **named} for record in _records(system, int(rows.size), {key: value})]
-                    )
+                named = {} if data is None else {"line": line, "pipeline": cited.title}
+                measured = {f"{cited.pipeline}_{key}" if data is None else key: value}
+                table.records.extend({**of, **named} for of in _records(system, int(rows.size), measured))
         table.add("", system, [*cells, f"{rows.size:,}"])
     if data is None:
         name, title = "table-3", "Answers that cite within a sentence: recall and precision (%)"

@@ -228,13 +228,12 @@ class CitedTable:
         fields : mapping, optional
             Further fields of the judge's signature.
         """
-        backend = judge if isinstance(judge, Backend) else None
+        backend, name = (judge, judge.name) if isinstance(judge, Backend) else (None, judge)
         if lacking is None:
             lacking = [
                 (line.answer, f"{self.unit} {line.claim_number or line.sentence}", line.claim, line.reason)
                 for line in unjudged(lines)
             ]
-        name = judge.name if isinstance(judge, Backend) else judge
         signed = {**(backend.fields if backend else {"backend": name}), **(fields or {})}
         ends = [measure(0), measure(1)] if lacking else []
         self.judged.append(Judged(name, backend, measure(None), ends, lines, lacking, rows or {}, whole or {}, signed))

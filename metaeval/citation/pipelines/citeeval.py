@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,9 +22,8 @@ from metaeval.citation.citeeval.options_and_values import PROFILES, CitedScenari
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.data_model import answer_cells
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
-from metaeval.citation.measures import Statistic
 from metaeval.citation.pipelines import options as shared
-from metaeval.citation.pipelines.cited import CitedTable, Definition, Measure, Missing
+from metaeval.citation.pipelines.cited import CitedTable, Definition, Measure
 from metaeval.citation.pipelines.citeeval_baselines import (
     BaselineColumns,
     add_baselines,
@@ -65,9 +63,8 @@ class AsksJudge(shared.AsksChat):
     attribution_file: Path | None = None
     """A prompt of your own that asks what each statement rests on."""
     editing_file: Path | None = Field(default=None, description="A prompt of your own that asks for edits and ratings.")
-    statements_per_request: int | None = Field(
-        default=None, ge=1, description="Most statements that are judged at once (none: all of a response)."
-    )
+    statements_per_request: Annotated[int | None, Field(ge=1)] = None
+    """Most statements that are judged at once (none: all of a response)."""
 
     def asking(self, **fixed: Any) -> Asking:
         """Return the chat model and the options of its requests. fixed: fields that the analysis decides.
@@ -170,7 +167,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
     main, *_ = rated.whole(rated.main, options.scenario)
     cited.add(
         asking.model,
-        partial(_measured, rated, options.scenario),
+        lambda missing: {key: rated.statistic(key, options.scenario, missing) for key in rated.values},
         lacking=rated.lacking(rated.values[rated.main].missing, "no judgement"),
         whole={"answers": lambda rows: float((~np.isnan(main.value[rows])).sum())},
         fields=asked_fields(asking, models),
@@ -195,10 +192,6 @@ def judge_note(asking: Asking, models: Sequence[str]) -> Note:
     fields = asked_fields(asking, models)
     prompts = fields["prompts"].replace(",", ", ")  # so that a line can end between them
     return Note("judge", f"{plain(asking.model)}, answered as {plain(fields['answered_as'])}; {prompts}")
-
-
-def _measured(rated: Rated, scenario: CitedScenario, missing: Missing) -> dict[str, Statistic]:
-    return {key: rated.statistic(key, scenario, missing) for key in rated.values}
 
 
 def _rows(

@@ -80,7 +80,14 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
             raise UserError(f"Questions are read from one file, and {len(files)} are given: name one.")
         questions, shots, noted = task_of(read_questions(files[0], form, options.negatives is not None), chosen)
     if options.dry_run:
-        return shared.estimated(options.run(), _estimate(questions, shots, chosen, chat))
+        stages, how = STAGES[chosen.strategy], (questions, chosen, chat, shots)
+        samples = f", {chosen.samples} samples of each" if chosen.samples > 1 else ""
+        lines = [f"{count(len(questions) // chosen.samples, 'question')}{samples}, strategy {chosen.strategy}"]
+        lines.append(f"{stages[0]}: {estimate_for(generation.first_requests(*how), chat)}")
+        if len(stages) > 1:  # requests of later stages depend on replies, and are estimated at their largest
+            largest = estimate_for(generation.largest_requests(*how), chat)
+            lines.append(f"then {' and '.join(stages[1:])}, at most: {largest}")
+        return shared.estimated(options.run(), "\n".join(lines))
     system = "/".join(filter(None, (chat.model, chosen.strategy, chosen.condition)))
     with options.opened(chat, progress) as session:
         drafts = generation.generate(questions, session.ask, chosen, chat, system, shots)
@@ -132,20 +139,6 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
             *(f"No answer: question {row['id']}, {row['state']} at the stage {row['stage']}" for row in left_out),
         ],
     )
-
-
-def _estimate(
-    questions: Sequence[Answer], shots: Sequence[Answer], options: GenerationOptions, chat: ChatOptions
-) -> str:
-    """Return lines on the cost; requests of later stages depend on replies, and are estimated at their largest."""
-    stages = STAGES[options.strategy]
-    samples = f", {options.samples} samples of each" if options.samples > 1 else ""
-    lines = [f"{count(len(questions) // options.samples, 'question')}{samples}, strategy {options.strategy}"]
-    lines.append(f"{stages[0]}: {estimate_for(generation.first_requests(questions, options, chat, shots), chat)}")
-    if len(stages) > 1:
-        largest = generation.largest_requests(questions, options, chat, shots)
-        lines.append(f"then {' and '.join(stages[1:])}, at most: {estimate_for(largest, chat)}")
-    return "\n".join(lines)
 
 
 def _sheet(

@@ -112,11 +112,9 @@ class ReadsAnswers(CiteOptions):
     format: FormatName = "auto"
     sources: SourcesFile = None
     splitter: Splitter = "auto"
-    clean: Annotated[bool | None, Flag()] = Field(
-        default=None,
-        description="Leave out what is not the answer: reasoning, code, headings, list numbers, lists of sources, "
-        "addresses (default: yes, but for the profiles of released code).",
-    )
+    clean: Annotated[bool | None, Flag()] = None
+    """Leave out what is not the answer: reasoning, code, headings, list numbers, lists of sources, addresses (default:
+    yes, but for the profiles of released code)."""
 
 
 class JudgedByMetrics(TrustSettings, BatchSettings, ScoringSettings, MetricOptionSettings, ChunkSettings, CiteOptions):
@@ -250,11 +248,8 @@ def chat_options(kind: type[Kind], options: AsksChat, purpose: str = "judges", *
     elif options.replay is not None and "model" not in options.chat:
         values["model"] = replayed_model(options.replay)
     if not values.get("model"):
-        raise UserError(
-            f"A chat model {purpose}, and none is given: give --model NAME (with export "
-            "OPENAI_API_KEY=..., or --base-url http://HOST:PORT/v1 for your own server), or --replay "
-            "FILE with replies that --record FILE wrote."
-        )
+        how = "--model NAME (with export OPENAI_API_KEY=..., or --base-url http://HOST:PORT/v1), or --replay FILE"
+        raise UserError(f"A chat model {purpose}, and none is given: give {how}.")
     typed = options.model_dump(include={"base_url", "batch", "ask_again"}, exclude_none=True)
     return validated(kind, {**values, **typed}, "the options of the chat model")
 

@@ -88,10 +88,8 @@ class Provenance:
         """
         stub, *others = headings
         drawn, data = self.interval, self.data
-        fixed = {
-            **resampled_fields(drawn.level, drawn.resamples, drawn.seed, drawn.fewest),
-            **versions("metaeval", "numpy"),
-        }
+        resampled = resampled_fields(drawn.level, drawn.resamples, drawn.seed, drawn.fewest)
+        fixed = {**resampled, **versions("metaeval", "numpy")}
         answers = {"answers": data_reference(data), **self.fields}
         ranked = any(isinstance(cell, Cell) and cell.rank for *_, cells in table.rows for cell in cells)
         return Table(

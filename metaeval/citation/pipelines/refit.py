@@ -139,6 +139,7 @@ def _done(
     changed = {"fingerprint": sha256_json([data.fingerprint, ratings]), "groups": len(set(fitted.group.tolist()))}
     data = data.model_copy(update=changed)
     units = count(data.statements, "judgement" if options.edits == "human" else "statement")
+    held = f"{count(len(answers), 'answer')} of {count(data.groups, 'group')}"
     around = Provenance(
         data=data,
         kind="",
@@ -146,11 +147,7 @@ def _done(
         fields={"pipeline": "citeeval-refit", **fields, "folds": FOLDS},
         interval=config.interval,
         after=(
-            Note(
-                "data",
-                f"{units} with citations, edits and a rating, in {count(len(answers), 'answer')} of "
-                f"{count(data.groups, 'group')}",
-            ),
+            Note("data", f"{units} with citations, edits and a rating, in {held}"),
             Note("left out", counts_text(fitted.left_out)),
             Note("not read", counts_text(human.dropped)),
             uncertainty(config.interval, data.groups),

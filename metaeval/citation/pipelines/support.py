@@ -146,10 +146,8 @@ def _least_partial(options: SupportOptions, judges: Judges) -> dict[str, float |
     for name, least in lowest.items():
         full, sign = judges.cutoffs[name].value, judges.metric(name).card.direction
         if least is None or full is None or sign * least > sign * full:
-            raise UserError(
-                f"--partial of {name!r} is {least}, and its threshold of full support is {full}: give both "
-                f"as numbers, --partial {name}=X {'not above' if sign > 0 else 'not below'} --threshold."
-            )
+            held = f"--partial of {name!r} is {least}, and its threshold of full support is {full}"
+            raise UserError(f"{held}: give numbers, --partial {'not above' if sign > 0 else 'not below'} --threshold.")
     return lowest
 
 

@@ -18,7 +18,13 @@ from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.clean_up import clean_up
 from metaeval.citation.readers.expertqa import read_expertqa
 from metaeval.citation.readers.formats import anthropic, deep_research, gemini, openai, trec
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, missing_paths, unread_text, unwrapped
+from metaeval.citation.readers.formats.answer_format import (
+    AnswerFormat,
+    missing_paths,
+    unread_text,
+    unwrapped,
+    whole_file,
+)
 from metaeval.citation.readers.formats.text_and_documents import AZURE, LAYOUTS
 from metaeval.citation.readers.formats.vectara import VECTARA, vectara_rows
 from metaeval.citation.readers.scifi_samples import read_scifi
@@ -116,42 +122,27 @@ FORMATS: Mapping[str, AnswerFormat] = {
     for declared in (
         CITEBENCH,
         SYSTEM,
+        whole_file("scholarqa", "ScholarQABench, as published: marks count from 0", ("output", "ctxs"), read_scholarqa),
+        whole_file("alce", "ALCE: items with an output and docs", ("output", "docs"), read_alce),
         AnswerFormat(
-            name="scholarqa",
-            title="ScholarQABench, as published: marks count from 0",
-            needs=("output", "ctxs"),
-            read_file=lambda rows, _: read_scholarqa(rows),
-        ),
-        AnswerFormat(
-            name="alce",
-            title="ALCE: items with an output and docs",
-            needs=("output", "docs"),
-            read_file=lambda rows, _: read_alce(rows),
-        ),
-        AnswerFormat(
-            name="crag25",
-            title="CRAG-25, as published, beside its file of passages",
-            needs=("response", "topic", "text"),
+            "crag25",
+            "CRAG-25, as published, beside its file of passages",
+            ("response", "topic", "text"),
             read_file=read_crag25,
         ),
-        AnswerFormat(
-            name="expertqa",
-            title="ExpertQA, as published: claims with evidence",
-            needs=("question", "annotator_id", "answers"),
-            read_file=lambda rows, _: read_expertqa(rows),
+        whole_file(
+            "expertqa",
+            "ExpertQA, as published: claims with evidence",
+            ("question", "annotator_id", "answers"),
+            read_expertqa,
         ),
-        AnswerFormat(
-            name="scifi",
-            title="SCiFi: a reference paragraph with its citations, and optionally an output",
-            needs=("query", "paragraph", "documents"),
-            read_file=lambda rows, _: read_scifi(rows),
+        whole_file(
+            "scifi",
+            "SCiFi: a reference paragraph with its citations, and optionally an output",
+            ("query", "paragraph", "documents"),
+            read_scifi,
         ),
-        AnswerFormat(
-            name="jsonl",
-            title="the project's own: a text with marks, and its passages",
-            needs=("text", "passages"),
-            read_file=lambda rows, _: read_own(rows),
-        ),
+        whole_file("jsonl", "the project's own: a text with marks, and its passages", ("text", "passages"), read_own),
         TREC_SUPPORT,
         FACT,
         VECTARA,

@@ -65,7 +65,11 @@ def cited_columns(table: UserTable, columns: Mapping[str, str], can_map: bool = 
     sources = _source_headings(table, roles)
     text = ""
     if row := _marked(table, chosen.get("statement", "")):
-        raise _looks_like_answers(row, chosen, columns)
+        heading = chosen["statement"]
+        kept = {role: name for role, name in columns.items() if role not in ("statement", "source", "passages", "text")}
+        right = {**kept, "answer": heading, **({"passages": chosen["source"]} if "source" in chosen else {})}
+        held = f"{row.place(heading)} is mapped as a statement and holds marks such as [1], so it looks like an answer"
+        raise ColumnsError(f"{held}: map it as one (in Python: columns={right!r}), or delete the marks.", right)
     if "statement" not in roles:
         text = next(
             (name for name in (chosen.get("answer"), *table.like(ANSWERS)) if name and _marked(table, name)), ""
@@ -85,14 +89,6 @@ def cited_columns(table: UserTable, columns: Mapping[str, str], can_map: bool = 
 def _marked(table: UserTable, heading: str) -> Row | None:
     """Return the first row with a mark in a column, if there is one."""
     return next((row for row in table.rows if _MARK.search(row.text(heading))), None) if heading else None
-
-
-def _looks_like_answers(row: Row, chosen: Mapping[str, str], columns: Mapping[str, str]) -> ColumnsError:
-    heading = chosen["statement"]
-    kept = {role: name for role, name in columns.items() if role not in ("statement", "source", "passages", "text")}
-    right = {**kept, "answer": heading, **({"passages": chosen["source"]} if "source" in chosen else {})}
-    held = f"{row.place(heading)} is mapped as a statement and holds marks such as [1], so it looks like an answer"
-    return ColumnsError(f"{held}: map it as one (in Python: columns={right!r}), or delete the marks.", right)
 
 
 def _source_headings(table: UserTable, roles: Mapping[str, str]) -> list[str]:

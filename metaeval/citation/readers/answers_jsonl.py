@@ -30,10 +30,7 @@ from typing import Any
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.corpus.data_rows import DataRow
 
-FIELDS = (
-    *("id", "question", "text", "passages", "group", "system", "reference", "first", "statements", "sample"),
-    "generation",
-)
+FIELDS = tuple("id question text passages group system reference first statements sample generation".split())
 
 
 def read_own(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -61,13 +58,8 @@ def passages_of(row: DataRow, name: str) -> tuple[Passage, ...]:
     if isinstance(listed, list) and any(isinstance(entry, str) for entry in listed):
         return tuple(map(Passage, row.texts(name)))
     return tuple(
-        Passage(
-            passage.text("text"),
-            passage.optional_text("title"),
-            passage.optional_text("source"),
-            *shorter_texts(passage),
-        )
-        for passage in row.rows(name)
+        Passage(each.text("text"), each.optional_text("title"), each.optional_text("source"), *shorter_texts(each))
+        for each in row.rows(name)
     )
 
 

@@ -16,7 +16,7 @@ from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, S
 from metaeval.citation.data_model import Answer, check_ids
 from metaeval.citation.readers.answers_jsonl import passages_of
 from metaeval.citation.readers.expertqa import write_statements
-from metaeval.citation.readers.formats.answer_format import AnswerFormat, named_by
+from metaeval.citation.readers.formats.answer_format import AnswerFormat, named_by, whole_file
 from metaeval.corpus.data_rows import DataRow
 
 
@@ -63,9 +63,6 @@ CITEBENCH = AnswerFormat(
     needs=("sample_idx", "prediction_sentences_and_citations"),
     read_file=lambda rows, _: (with_offsets(*pair)[0] for pair in read_bench(rows)),
 )
-SYSTEM = AnswerFormat(
-    name="citebench-system",
-    title="CiteBench: the outputs of a system",
-    needs=("query", "pred", "passages"),
-    read_file=lambda rows, _: read_system(rows),
+SYSTEM = whole_file(
+    "citebench-system", "CiteBench: the outputs of a system", ("query", "pred", "passages"), read_system
 )

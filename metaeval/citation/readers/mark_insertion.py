@@ -120,7 +120,15 @@ def with_marks(cited: CitedText, reasons: Reasons) -> str:
     def numbers_of(span: CitedSpan) -> dict[int, None]:
         return dict.fromkeys(len(cited.sources) + 1 if source is None else source + 1 for source in span.sources)
 
-    merged = _merged(cited.text, cuts)
+    # The stretches to cut, each with the spaces before it; those that then touch are one.
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(cuts):
+        while start and cited.text[start - 1] in _SPACES and (not merged or merged[-1][1] < start):
+            start -= 1
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], end)
+        else:
+            merged.append((start, end))
     for start, span in marks:
         group = merged[bisect_right(merged, (start, len(cited.text))) - 1]
         inserts[_anchor(cited.text, 0, group[0])] |= numbers_of(span)
@@ -131,19 +139,6 @@ def with_marks(cited: CitedText, reasons: Reasons) -> str:
         for place_of_mark in (*ends[bisect_right(ends, start) : bisect_left(ends, end)], end):
             inserts[_anchor(cited.text, start, place_of_mark)] |= numbers_of(span)
     return _written(cited.text, merged, inserts, reasons)
-
-
-def _merged(text: str, cuts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the stretches to cut, in order, each with the spaces before it; those that then touch are merged."""
-    groups: list[tuple[int, int]] = []
-    for start, end in sorted(cuts):
-        while start and text[start - 1] in _SPACES and (not groups or groups[-1][1] < start):
-            start -= 1
-        if groups and start <= groups[-1][1]:
-            groups[-1] = groups[-1][0], max(groups[-1][1], end)
-        else:
-            groups.append((start, end))
-    return groups
 
 
 def _anchor(text: str, start: int, end: int) -> int:
@@ -157,23 +152,7 @@ def _anchor(text: str, start: int, end: int) -> int:
 def _written(
     text: str, cuts: Sequence[tuple[int, int]], inserts: Mapping[int, Mapping[int, None]], reasons: Reasons
 ) -> str:
-    text = _rounded(text, cuts, reasons)
-    edits = [(start, end, "") for start, end in cuts]
-    edits += [(place, place, "".join(f"[{number}]" for number in numbers)) for place, numbers in inserts.items()]
-    parts, done, last = [], 0, ""
-    for start, end, new in sorted(edits):
-        last = text[max(done, start - 1) : start] or last
-        parts += [text[done:start], " " if new[:1] == "[" and last.strip() else "", new]
-        last = new[-1:] or last
-        done = max(done, end)
-    return "".join([*parts, text[done:]])
-
-
-def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> str:
-    """Make brackets outside the cuts that would be read as marks round in the returned text; `reasons` counts them.
-
-    Superscript digits that would be read become stars.
-    """
+    # Brackets outside the cuts that would be read as marks become round, superscript digits stars.
     characters, left = list(text), list(text)
     for start, end in cuts:
         left[start:end] = " " * (end - start)
@@ -183,4 +162,13 @@ def _rounded(text: str, cuts: Sequence[tuple[int, int]], reasons: Reasons) -> st
         for start, end in places:
             for place in range(start, end) if left[start] in SUPERSCRIPT else (start, end - 1):
                 characters[place] = left[place] = _ROUND.get(left[place], left[place])
-    return "".join(characters)
+    text = "".join(characters)
+    edits = [(start, end, "") for start, end in cuts]
+    edits += [(place, place, "".join(f"[{number}]" for number in numbers)) for place, numbers in inserts.items()]
+    parts, done, last = [], 0, ""
+    for start, end, new in sorted(edits):
+        last = text[max(done, start - 1) : start] or last
+        parts += [text[done:start], " " if new[:1] == "[" and last.strip() else "", new]
+        last = new[-1:] or last
+        done = max(done, end)
+    return "".join([*parts, text[done:]])

@@ -15,7 +15,7 @@ from typing import Any
 
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.readers.expertqa import write_statements
-from metaeval.citation.readers.formats.answer_format import AnswerFormat
+from metaeval.citation.readers.formats.answer_format import whole_file
 from metaeval.citation.support.level_readings import FIELD, SCALE
 from metaeval.corpus.data_rows import DataRow
 
@@ -43,12 +43,10 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
         for sentence in sentences:
             citations, texts_alone = _rows(sentence, "citations")
             bare += texts_alone
-            cited = [
-                sources.setdefault(
-                    str(citation.fields.get("reference", f"source {len(sources) + 1}")), len(sources) + 1
-                )
-                for citation in citations
-            ]
+            cited = []
+            for citation in citations:
+                source = str(citation.fields.get("reference", f"source {len(sources) + 1}"))
+                cited.append(sources.setdefault(source, len(sources) + 1))
             levels = [citation.fields.get("support") for citation in citations]
             text = sentence.fields.get("text")
             is_nan = isinstance(text, float) and text != text  # blank sentences of two published files
@@ -109,15 +107,15 @@ def _stated(statements: Sequence[Mapping[str, Any]], scale: str) -> tuple[str, d
     return text, {FIELD: [{**statement, "start": start, "end": end} for statement, (start, end) in both], SCALE: scale}
 
 
-TREC_SUPPORT = AnswerFormat(
-    name="trec-support",
-    title="NIST's support judgements of TREC RAG: sentences with people's levels of each citation",
-    needs=("run_id", "sentences"),
-    read_file=lambda rows, _: read_trec_judgements(rows),
+TREC_SUPPORT = whole_file(
+    "trec-support",
+    "NIST's support judgements of TREC RAG: sentences with people's levels of each citation",
+    ("run_id", "sentences"),
+    read_trec_judgements,
 )
-FACT = AnswerFormat(
-    name="fact",
-    title="DeepResearch Bench's validated tasks: facts of pages with the judge's verdicts",
-    needs=("citations_deduped",),
-    read_file=lambda rows, _: read_fact(rows),
+FACT = whole_file(
+    "fact",
+    "DeepResearch Bench's validated tasks: facts of pages with the judge's verdicts",
+    ("citations_deduped",),
+    read_fact,
 )

@@ -25,17 +25,14 @@ def text_shares(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> dict[
     belong to no fact. not_found: share of segments that were searched for and not found; open are those that no usable
     reply named, which could not be searched for.
     """
+    answers = [each.answer for each in read]
     matches = [Counter(fact.segment[2] for fact in each.facts) for each in read]
     looked_for = [each.total() - each["not asked"] - each["no reply"] for each in matches]
     return {
         "density": densities(read),
         "density_sub": densities(read, inside=True),
-        "facts_per_sentence": [
-            AnswerShare(len(answer.facts), len(answer.sentences) - len(answer.lost)) for answer in read
-        ],
-        "uncited": sum_up(
-            [each.answer for each in read], ((line.answer, float(line.state == "uncited"), False) for line in lines)
-        ),
+        "facts_per_sentence": [AnswerShare(len(each.facts), len(each.sentences) - len(each.lost)) for each in read],
+        "uncited": sum_up(answers, ((line.answer, float(line.state == "uncited"), False) for line in lines)),
         "citations_without_facts": citations_without_facts(read, lines),
         "not_found": [
             AnswerShare(each["sentence"], total, each["no reply"])

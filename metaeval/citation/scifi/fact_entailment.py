@@ -58,11 +58,8 @@ def counter(unit: str) -> Count:
     except ModuleNotFoundError as error:
         raise UserError(f"tokenizer={unit} needs {error.name}: type {install_extra('models')}.") from error
     except Exception as error:  # a broken or missing tokenizer ends in errors of several libraries
-        reason = " ".join(str(error).split())[:200]
-        raise UserError(
-            f"tokenizer={unit} cannot be loaded ({type(error).__name__}: {reason}); give the hub id or the folder of a "
-            "tokenizer, or set tokenizer=words."
-        ) from error
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise UserError(f"tokenizer={unit} cannot be loaded ({reason}): give a hub id, a folder, or words.") from error
     return lambda text: len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 

@@ -97,11 +97,9 @@ class MetaOptions(
     scores: shared.Files = ()
     """Scores of other tools (answer, start, end, value), or per-statements.jsonl of 'cite citeeval'."""
     scenario: Scenario = "full"
-    gaps: Gaps = Field(
-        default="left out",
-        description="Value of a statement without one, on either side: left out, response (its response's), or full "
-        "marks (also 1 for a response without any).",
-    )
+    gaps: Gaps = "left out"
+    """Value of a statement without one, on either side: left out, response (its response's), or full marks (also 1 for
+    a response without any)."""
     profile: Literal["paper", "released", "aliice"] = "paper"
     """Definition of the pipelines: paper, released, or aliice (ALCE in ALiiCE's paper)."""
     facts: Literal["parser", "model"] = "parser"

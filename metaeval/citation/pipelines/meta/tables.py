@@ -22,6 +22,7 @@ from metaeval.core.files import sha256_json
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluate import resampling_of
+from metaeval.stats.arrays import codes_of
 from metaeval.stats.estimate import Estimate
 
 if TYPE_CHECKING:
@@ -182,9 +183,17 @@ def _open(meta: MetaEvaluation) -> Records:
 
 
 def _within(meta: MetaEvaluation, level: Level) -> Records:
-    """Yield the correlations with people within each system."""
-    for system, measure, rows, of, values in agreement.within_systems(level, resampling_of(meta.config)):
-        yield {"system": system, "measure": measure, "rows": rows, "of": of, **_records(values)}
+    """Yield the correlations with people within each system; one of a single group has no intervals."""
+    rows = level.ratings.columns
+    for system in level.systems:
+        of_system = np.flatnonzero([row.system == system for row in rows])
+        for measure, values in level.values.items():
+            score = values["value"].to_numpy()
+            kept = of_system[~np.isnan(score[of_system])]
+            group = codes_of([rows[row].group for row in kept.tolist()])
+            within = agreement.correlations(score[kept], rows.gold[kept], group, resampling_of(meta.config))
+            counted = {"system": system, "measure": measure, "rows": kept.size, "of": of_system.size}
+            yield {**counted, **_records(within)}
 
 
 def _records(correlations: Mapping[Any, Estimate]) -> dict[str, float | None]:

@@ -39,6 +39,13 @@ class AnswerFormat:
         return json.dumps(read_object(Path(__file__).with_name("examples.json"))[self.name], ensure_ascii=False)
 
 
+def whole_file(
+    name: str, title: str, needs: tuple[str, ...], read: Callable[[list[DataRow]], Iterator[Answer]]
+) -> AnswerFormat:
+    """Return a format whose rows are read together."""
+    return AnswerFormat(name, title, needs, read_file=lambda rows, _: read(rows))
+
+
 def missing_paths(fields: Mapping[str, Any], needs: Sequence[str]) -> list[str]:
     """Return the paths of `needs` of which a record has no alternative, in order."""
     return [path for path in needs if not any(holds(fields, name) for name in path.split("|"))]

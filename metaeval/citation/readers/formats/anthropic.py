@@ -104,10 +104,7 @@ def _write_logged(draft: CitedText, block: DataRow, text: str) -> None:
 
 
 ANTHROPIC = AnswerFormat(
-    name="anthropic",
-    title="Anthropic messages: text blocks with citations",
-    needs=("content[]", "content[].text"),
-    read=_read_reply,
+    "anthropic", "Anthropic messages: text blocks with citations", ("content[]", "content[].text"), _read_reply
 )
 
 INSPECT = AnswerFormat(

@@ -178,10 +178,7 @@ CHAT = AnswerFormat(
 )
 
 XAI = AnswerFormat(
-    name="xai",
-    title="xAI: outputs with inline citations",
-    needs=("outputs[]", "outputs[].message.content"),
-    read=_read_choices,
+    "xai", "xAI: outputs with inline citations", ("outputs[]", "outputs[].message.content"), _read_choices
 )
 
 ASSISTANTS = AnswerFormat(
