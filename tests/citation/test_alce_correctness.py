@@ -32,7 +32,6 @@ from metaeval.core.errors import UserError
     [
         ("The  Cat, an owl; a DOG!", "cat owl dog"),
         ("a.b-c", "abc"),  # punctuation is deleted, not replaced
-        ("theatre", "theatre"),
         ("The", ""),
         ("“Élan”", "“élan”"),  # only ASCII punctuation goes
     ],
@@ -111,7 +110,6 @@ def test_the_references_of_rouge_are_two_annotations_or_the_answer():
         ("The Danube", "danube", True, 1.0),
         ("river Danube", "Danube river", False, 1.0),
         ("a b b c", "b b d", False, 2 / 3),  # "a" is an article: 2 common of 3 and 3: 2 x 2 / 6
-        ("Rhine", "Danube", False, 0.0),
         ("the", "", True, 1.0),  # both without a word
         ("Rhine", "", False, 0.0),
     ],

@@ -67,7 +67,6 @@ def test_claims_that_were_cut_are_sent_and_whole_sentences_are_not():
 @pytest.mark.parametrize(
     ("text", "claim"),
     [
-        ('{"claim": "Cups are glass."}', "Cups are glass."),
         (' {"claim": " Cups are glass. "}\n', "Cups are glass."),
         # Another form than was asked for, more than was asked for, or no claim.
         ("Claim: Cups are glass.", None),

@@ -12,10 +12,9 @@ from metaeval.citation.citeeval.evaluate_responses import Rated, values_of
 from metaeval.citation.citeeval.judge import ResponseJudgement
 from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED
 from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
-from metaeval.citation.data_model import Answer, group_of
+from metaeval.citation.data_model import group_of
 from metaeval.citation.human.agreement import (
     agreement,
-    agreement_of,
     alphas,
     class_scores,
     context_counts,
@@ -283,28 +282,6 @@ def test_what_the_human_file_may_not_hold(tmp_path, change, message):
     for content in ("[]", "{", '{"s": []}', '{"s": {"statements": {"1": []}}}'):
         with pytest.raises(UserError):
             read_human(written(tmp_path, content))
-
-
-def flat(rows, kind=float):
-    """Rows of responses as one column, and the response of each entry."""
-    return np.array([one for row in rows for one in row], dtype=kind), np.repeat(range(len(rows)), [*map(len, rows)])
-
-
-def test_the_mask_is_for_people_and_citeeval_and_leaves_baselines_as_they_are():
-    answers = [Answer(name, "", ()) for name in ("r1", "r2", "r3")]
-    ours, cited = [[1.0, 0.0], [0.0], [1.0]], [[True, False], [False], [True]]
-    ratings = {"r1": [0.75, 0.5], "r2": [None], "r3": [0.25]}
-    people = {name: [HumanStatement("", (), (), (one,), ()) for one in own] for name, own in ratings.items()}
-    (values, _), (has_citation, _) = flat(ours), flat(cited, bool)
-    # People: r1's second is masked and takes r1's 0.75; r2 has no rating at all, and is 1.
-    gold, whole_gold = [0.75, 0.75, 1, 0.25], [0.75, 1, 0.25]
-    # AutoAIS keeps its 0 of r1's second and of r2. Masked, these take r1's 1, and 0 since r2 had a value.
-    for masks, score, whole in ((False, [1, 0, 0, 1], [0.5, 0, 1]), (True, [1, 1, 0, 1], [1, 0, 1])):
-        found = agreement_of(
-            answers, values, np.zeros(4, dtype=bool), has_citation, people, "cited", Resampling(0), masks
-        )
-        assert found.statements["pearson"].value == pytest.approx(stats.pearsonr(score, gold).statistic, abs=1e-12)
-        assert found.responses["pearson"].value == pytest.approx(stats.pearsonr(whole, whole_gold).statistic, abs=1e-12)
 
 
 def test_correlations_are_scipys_and_their_intervals_draw_responses():

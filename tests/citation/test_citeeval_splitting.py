@@ -50,9 +50,7 @@ def test_a_number_without_a_passage_cites_nothing_and_is_kept_as_unread():
     assert [one.citations for one in found] == [(2,), (), ()]
     assert [[mark.number for mark in one.unread] for one in found] == [[12], [0], [None]]
     assert [one.text for one in found] == ["It is long.", "It is wide.", "It is deep [a1]."]
-
-
-def test_ten_is_the_highest_number_as_released_however_many_passages_there_are():
+    # Ten is the highest number as released, however many passages there are.
     text = "It is long [10]. It is wide [11]. It is really very deep [4]."
     assert [citations for _, citations in cut(text, 20)] == [(10,), (11,), (4,)]
     assert [citations for _, citations in cut(text, 3, highest=RELEASED.highest)] == [(10,), (), (4,)]

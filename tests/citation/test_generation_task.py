@@ -98,16 +98,6 @@ def test_worked_examples_have_documents_by_the_settings_of_the_questions(tmp_pat
     assert (places(example, 7)[number - 1], example.question) == (9, "What of 7?")
 
 
-def test_worked_examples_take_their_share_of_the_context():
-    text = " ".join(f"It passes town {n}." for n in range(200))  # 800 words
-    long = Answer("q1", "", (Passage(text), Passage(text)), "What of it?")
-    shot = replace(long, id="s1", text="It passes towns [1].", question="And of that?")
-    (request,) = first_requests([long], GenerationOptions(context_words=300), CHAT, [shot])
-    shown = re.findall(r'"text": "([^"]*)"', prompt_of(request))
-    assert len(shown) == 4
-    assert 270 < sum(len(each.split()) for each in shown) <= 300
-
-
 DOCS = [
     {"title": "A", "text": "Text A.", "summary": "Sum A.", "extraction": "Snip A."},
     {"title": "B", "text": "Text B.", "summary": "This is irrelevant.", "extraction": "Irrelevant"},
@@ -199,10 +189,8 @@ def shots_file(tmp_path, **changes):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        *(
-            ({"text": text}, '"s1" should cite its documents by numbers from 1 to 1')
-            for text in ("There.", "There [2].")
-        ),
+        ({"text": "There."}, '"s1" should cite its documents by numbers from 1 to 1'),
+        ({"text": "There [2]."}, "from 1 to 1"),
         ({"first": 0}, "should cite its documents"),
         ({"question": ""}, "has no question"),
         ({"question": "What of 1?"}, 'is also question "q1" of this run'),

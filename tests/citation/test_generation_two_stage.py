@@ -141,7 +141,6 @@ def test_of_a_longer_reply_the_first_sentence_is_taken(text, kept, cut):
     [
         ('{"documents": []}', "", ("choice", "stopped at once")),
         ('{"documents": [7, 3]}', "", ("choice", "unparsed")),  # the third has no summary, and cannot be chosen
-        ("[STOP]", "", ("choice", "unparsed")),  # this form is JSON's
         (Failure(Cause.REFUSED, "policy"), "", ("choice", "failed")),
         ('{"documents": [1]}', "  ", ("sentence", "unparsed")),
         ('{"documents": [1]}', "[1][2].", ("sentence", "unparsed")),  # no word is no sentence
@@ -188,17 +187,6 @@ def test_the_paper_s_prompts_are_answered_in_plain_text(tmp_path):
         "Barges carry coal\n\nDocument [4]\nFish live in it\n\nAnswer: (none)\nDocuments: [1][4]\n"
         "Written: They say so [1].\nChosen Documents:"
     )
-
-
-@pytest.mark.parametrize("strategy", ["truncated", "summary", "two-stage"])
-def test_our_prompts_speak_of_json_only_where_it_is_used(strategy):
-    plain, usual = (load_prompts(GenerationOptions(strategy=strategy), chat) for chat in (TEXT, CHAT))
-    for stage, prompt in plain.items():
-        assert "JSON" not in prompt.text
-        assert "JSON" in usual[stage].text
-        assert re.findall(r"{\w+}", prompt.text) == re.findall(r"{\w+}", usual[stage].text)
-    ends = {"summary": "[NONE]", "choice": "[STOP]"}
-    assert all(ends[stage] in prompt.text for stage, prompt in plain.items() if stage in ends)
 
 
 @pytest.mark.parametrize(
@@ -273,26 +261,10 @@ def test_a_worked_example_shows_the_choices_and_the_last_sentence():
     assert example.endswith("Reply: Eels swim [2].")
     assert documents(example) == {2: ("", "Eels swim.")}
     assert written(example.partition("\n\nReply: ")[0]) == "It is short [1]."
-
-
-def test_worked_examples_of_the_other_strategies(tmp_path):
-    def say(prompt):
-        asked = prompt.rpartition("\n\n\n")[2]
-        if "Sum up" in asked:
-            return '{"summary": "Sum."}'
-        return "It is [1]."
-
-    prompts = {}
-    (tmp_path / "answer.txt").write_text("{question}\n\n{documents}\n\nAnswer:")
-    for strategy in ("truncated", "summary"):
-        model = Model(say)
-        options = GenerationOptions(strategy=strategy, document_words=4, prompts=tmp_path)
-        generate([question()], model, options, CHAT, shots=[shot("It is short [1]."), shot("Eels swim [2].")])
-        prompts[strategy] = [prompt_of(asked[0]) for asked in model.rounds]
-    asked = prompts["truncated"][-1].split("\n\n\n")
-    assert [each.partition("\n\nAnswer:")[2] for each in asked] == [" It is short [1].", " Eels swim [2].", ""]
-    assert documents(asked[0]) == {1: ("Ems", "The Ems is short."), 2: ("", "Eels swim.")}
-    assert documents(prompts["summary"][-1].split("\n\n\n")[0]) == {1: ("Ems", "Sum."), 2: ("", "Sum.")}
+    model = Model(lambda prompt: '{"summary": "Sum."}' if "Sum up" in prompt else "It is [1].")
+    generate([question()], model, GenerationOptions(strategy="summary"), CHAT, shots=[shot()])
+    example, _, _ = prompt_of(model.rounds[-1][0]).partition("\n\n\n")
+    assert documents(example) == {1: ("Ems", "Sum."), 2: ("", "Sum.")}
     with pytest.raises(UserError, match=r'example "q7" lacks a summary \(unparsed\)'):
         generate([question()], Model(lambda _: "No."), two_stage(), CHAT, shots=[shot()])
 

@@ -234,6 +234,8 @@ def test_a_lost_sentence_leaves_its_answer_open_if_it_cites(made):
     for (share,) in scored([known], [0.0, 0.0, 0.5]).values():
         assert (share.value, share.open) == (0.5, 2)
         assert [share.filled(hit).value for hit in (False, True)] == [0.5 / 3, 2.5 / 3]
+    # Facts of uncited sentences can count as failed: then the lost one of "Nobody knows." is open too.
+    assert entailments([known], [], ScifiOptions(uncited="fails"))[0].open == 3
     (all_lost,) = without([read], [(0, 1), (0, 2), (0, 3)])
     (share,) = entailments([all_lost], [])
     assert (share.value, share.filled(False).value, share.filled(True).value) == (None, 0.0, 1.0)

@@ -242,15 +242,3 @@ def test_a_papers_prompts_are_answered_in_plain_text(tmp_path):
     assert facts_signature(options, PLAIN).endswith("read by the rules items and line")
     assert [fact.segment[2] for fact in read.facts] == ["verbatim", "verbatim"]
     assert [read.sentences[0].text[slice(*f.segment[:2])] for f in read.facts] == ["a film", "in 1992"]
-
-
-def test_our_prompts_ask_for_plain_text_and_unreadable_replies_are_counted(made):
-    ask, sent = asked_with(["- He acted in a film.\n- He acted in 1992.", "a film", "I think:\nin 1992"])
-    (read,) = read_with_model([made.facts_of(FILM).answer], ScifiOptions(facts="model"), ask, PLAIN)
-    assert "JSON" not in sent[0]["messages"][0]["content"] + sent[1]["messages"][0]["content"]
-    assert [fact.trouble for fact in read.facts] == ["", "unparsed"]
-    assert read.problems["segment: unparsed"] == 1
-    ask, _ = asked_with(["Two facts.\nOr three."])
-    (read,) = read_with_model([made.facts_of(FILM).answer], ScifiOptions(facts="model"), ask, PLAIN)
-    assert read.lost == {1: "unparsed"}
-    assert entailments([read], [])[0].open == 1

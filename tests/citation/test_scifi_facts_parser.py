@@ -166,9 +166,8 @@ def test_the_signature_names_who_made_the_facts(small, tmp_path):
     (tmp_path / "mapping.txt").write_text("{sentence} {fact}")
     ours, own = (facts_signature(options, chat) for options in (OPTIONS, ScifiOptions(prompts=tmp_path)))
     assert ours.startswith("model=tiny, temperature=0.0, ")  # not where it is asked: a replay does not know it
-    parts = [line.rpartition(", mapping@") for line in (ours, own)]
-    assert parts[0][0] == parts[1][0]
-    assert parts[0][2] != parts[1][2]
+    (head, _, prompt), (own_head, _, own_prompt) = (line.rpartition(", mapping@") for line in (ours, own))
+    assert (head, prompt != own_prompt) == (own_head, True)
 
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
@@ -184,7 +183,6 @@ def claims_in(sentence):
 # Written by hand from the sentences: what each citation says, with nothing that another one says.
 CLAIMS = {
     "paper_fig1_A2": ["Cups can be made of glass", "Cups can be made of plastic"],
-    "own01": ["The bridge was designed by a Danish engineer", "The bridge was financed by a regional bank"],
     "own05": ["Coffee contains caffeine", "Coffee contains antioxidants", "Coffee contains small amounts of magnesium"],
     "own15": ["The drug reduces pain", "The drug improves sleep", "The drug rarely causes side effects"],
     "own18": ["Inflation fell to 3.5% in March", "Inflation fell to 2.9% in April"],
@@ -217,7 +215,6 @@ SENTENCES = {
     ],
     "In [4], the authors built a bridge.": ["the authors built a bridge."],
     "The method proposed by [2] uses two sensors.": ["The method uses two sensors."],
-    "- **Solar power**: Solar panels cost less every year [1].": ["Solar panels cost less every year."],
     "Several cities joined, including Rome [1], Paris (the capital) [2], and Oslo [3].": [
         "Several cities joined, including Rome",
         "Several cities joined, including Paris (the capital)",
@@ -248,15 +245,6 @@ SENTENCES = {
 def test_what_the_rules_leave_out_and_where_they_give_up(sentence):
     texts = ["" if rule.startswith("fallback") else claim for claim, rule, _ in claims_in(sentence)]
     assert texts == SENTENCES[sentence]
-
-
-def test_what_hangs_on_a_joined_phrase_keeps_its_place_and_its_rules():
-    # Inflation fell to 35[1] and to 29 in April[2] which surprised banks[3]
-    tokens = tuple("Inflation fell to 35 and to 29 in April which surprised banks".split())
-    labels = tuple("nsubj ROOT prep pobj cc conj pobj prep pobj nsubj relcl dobj".split())
-    tree = Tree(tokens, labels, (1, -1, 1, 2, 1, 1, 5, 5, 7, 10, 8, 10), 1)
-    claims = [" ".join(tokens[at] for at in cut_claim(tree, node, {3, 8, 11} - {node})[0]) for node in (3, 8, 11)]
-    assert claims == ["Inflation fell to 35", "Inflation fell to 29 in April", "April surprised banks"]
 
 
 @st.composite

@@ -315,16 +315,6 @@ def test_annotators_and_what_is_valued(meta):
     assert "1 annotator each, so that no agreement" in {note.label: note.text for note in notes_of(one)}["data"]
 
 
-def test_scifi_takes_scores_as_they_are_and_alce_decides(meta):
-    found = meta(pipelines=("alce", "scifi"), threshold=None, nli=("overlap",))
-    entailed = values(found, "statements", "scifi:entailment:overlap")
-    # SciFi's fact of a2#1 shares no word with its passage; b2#1's neither; a1's all.
-    assert (entailed["a1#1"], entailed["a2#1"], entailed["b2#1"]) == (1.0, 0.0, 0.0)
-    verdicts = dict(next(note for note in notes_of(found) if note.label == "verdicts").items)
-    assert verdicts["overlap, scifi"] == "scores as they are; 5 pairs"
-    assert verdicts["overlap"].startswith("supported from ")
-
-
 @pytest.mark.parametrize(
     ("options", "overrides", "says"),
     [

@@ -184,9 +184,6 @@ def test_a_calibration_file_comes_before_the_card(calibration):
 )
 def test_thresholds_as_they_are_typed(text, expected):
     assert read_thresholds(text, ["overlap", "nli:a/b"]) == expected
-
-
-@pytest.mark.parametrize("text", ["half", "nan", "overlap=", "inf", "overlpa=1"])
-def test_what_is_no_threshold_is_refused(text):
-    with pytest.raises(UserError, match="Did you mean 'overlap'" if "=1" in text else "allowed: a number, soft, or"):
-        read_thresholds(text, ["overlap"])
+    for wrong in ("half", "nan", "overlap=", "inf", "overlpa=1"):
+        with pytest.raises(UserError, match="'overlap'" if "=1" in wrong else "allowed: a number"):
+            read_thresholds(wrong, ["overlap"])

@@ -166,24 +166,18 @@ def test_a_files_levels_become_peoples_labels_of_citations(tmp_path):
     assert items.uncited == ("2",)
 
 
-def test_levels_can_stand_in_the_projects_own_format(tmp_path):
-    text = "Geese sing [1]. Dams sing [1]."
-    levels = [
-        {"text": "Geese sing", "start": 0, "end": 15, "cited": [1], "levels": [2]},
-        {"text": "Dams sing", "start": 16, "end": 30, "cited": [1], "levels": ["1"]},
-    ]
-    row = {"id": "1", "text": text, "passages": [SOURCES["goose"]], "reference": {"support": levels}}
-    path = tmp_path / "mine.jsonl"
-    path.write_text(json.dumps(row))
-    (answer,) = read_answers(path)
-    stated = support_statements(answer)
-    first, other = stated
-    assert (first.levels.levels, other.levels.levels) == ((1.0,), (0.5,))
-    assert [text[cited.mark.start : cited.mark.end] for row in stated for cited in row.cited] == ["[1]", "[1]"]
-
-
-def test_statements_of_a_file_can_be_without_levels(cited):
+def test_statements_of_a_file_can_have_levels_or_not(cited, tmp_path):
     """A run of TREC gives its sentences, which no splitter has to find again."""
+    text = "Geese sing [1]. Dams sing [1]."
+    stated = [
+        {"start": 0, "end": 15, "cited": [1], "levels": [2]},
+        {"start": 16, "end": 30, "cited": [1], "levels": ["1"]},
+    ]
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps({"id": "1", "text": text, "passages": ["Geese."], "reference": {"support": stated}}))
+    found = support_statements(*read_answers(path))
+    assert [one.levels.levels for one in found] == [(1.0,), (0.5,)]
+    assert [text[cited.mark.start : cited.mark.end] for one in found for cited in one.cited] == ["[1]", "[1]"]
     text = "Mr. Dam. Dams store water [1]. Geese sing [1]."
     stated = [
         {"start": 0, "end": 30, "text": "Dams store water.", "cited": [1]},
@@ -206,7 +200,6 @@ def test_statements_of_a_file_can_be_without_levels(cited):
         ({"start": 0, "cited": [1], "levels": [2]}, "field 'end' is missing"),
         ({"start": 0, "end": 99, "cited": [1], "levels": [2]}, "offsets in the text"),
         ({"start": 0, "end": 5, "cited": ["x"], "levels": [2]}, "field 'cited'"),
-        ({"start": 0, "end": 5, "cited": [1], "levels": "2"}, "field 'levels'"),
         (7, "field 'support'"),
     ],
 )
@@ -228,11 +221,7 @@ def test_wrong_levels_in_the_projects_own_format_are_refused(entry, says, cited)
         ([JUDGEMENTS[0], JUDGEMENTS[0]], {}, "two answers have the id"),
         ([{"run_id": "new", "topic_id": "1", "sentences": {"0": 1}}], {}, "field 'sentences'"),
         ([{"run_id": "new", "sentences": []}], {}, "field 'topic_id' is missing"),
-        (
-            [{"id": 1, "citations": [{"fact": "a", "url": "u"}], "citations_deduped": {"u": {"facts": ["a"]}}}],
-            {},
-            "'validate_error'",
-        ),
+        ([{**FACT, "citations_deduped": {"u": {"facts": ["a"]}}}], {}, "field 'validate_error' is missing"),
     ],
 )
 def test_what_cannot_be_judged_is_one_sentence(cited, rows, options, says):
