@@ -197,10 +197,3 @@ def test_a_mark_after_a_comma_hangs_on_the_word_before_it():
     # A comma alone is cited where there is no word.
     assert hung("Boats carry coal , [1] which they sell[2].", PAPER)[0] == [("coal", 1), ("sell", 2)]
     assert hung(",[1] and so on it goes[2].", PAPER)[0] == [(",", 1), ("goes", 2)]
-
-
-def test_a_parser_that_writes_other_words_leaves_a_group_unmatched():
-    ready = draft("Boats carry[1] coal[2].", PAPER)
-    found = read(ready, Parse(("boats", "bear", "coal"), ("nsubj", "ROOT", "dobj"), (1, 1, 1)), PAPER)
-    assert found.nodes == ((2, (2,)),)
-    assert [claim.made_by for claim in found.claims] == ["tree", "fallback: citation matches no word of the parse"]

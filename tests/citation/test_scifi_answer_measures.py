@@ -6,14 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from metaeval.citation.data_model import Answer, Passage, Verdict
-from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.data_model import Passage, Verdict
 from metaeval.citation.measures import bounds, estimate, group_codes, macro, micro, value_of
-from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.scifi.answer_measures import counts, coverages, densities, entailments, text_shares
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
-from metaeval.citation.scifi.facts import read_with_parser
 
 
 def covered(made, text, facts):
@@ -239,50 +236,3 @@ def test_a_lost_sentence_leaves_its_answer_open_if_it_cites(made):
     (all_lost,) = without([read], [(0, 1), (0, 2), (0, 3)])
     (share,) = entailments([all_lost], [])
     assert (share.value, share.filled(False).value, share.filled(True).value) == (None, 0.0, 1.0)
-
-
-PASSAGES = (
-    Passage("A Dane built it. It is of steel.", "Bridge"),
-    Passage("It flows."),
-    Passage(""),
-    Passage("", "Empty"),
-)
-WORDS = "Cups are made of which and , . don't שלום 🙂 \u200b \x00 3.5% 1.".split(" ")
-MARKS = "[1] [2] [1][2] [3,4] [1-3] [^2] [0] [٣] [1 1] [[1]] [[[".split(" ")
-RARE = [", ", ". ", "\n", " ", "\ud800", "a" * 300, "[1]" * 30, f"[{'9' * 24}]", "[[1]2]", "[3, 4]", "A b. [1] C d."]
-
-
-@pytest.mark.parametrize("options", [ScifiOptions(), ScifiOptions(group="joint", window=3)], ids=["default", "joint"])
-def test_mangled_answers_do_not_crash_and_every_mark_is_accounted_for(options):
-    pytest.importorskip("spacy", reason="needs the extra 'citation'")
-
-    draws = random.Random(7)
-    answers = [
-        Answer(
-            id=str(number),
-            text=draws.choice(["", " "]).join(draws.choices([*WORDS, *MARKS, *RARE], k=draws.randrange(14))),
-            passages=PASSAGES[: draws.randrange(5)],
-            first=draws.randrange(2),
-            reference=draws.choice([{}, {"answer": "It rained [1]."}, {"claims": ["It rained."]}]),
-        )
-        for number in range(100)
-    ]
-    read = read_with_parser(answers, find_parser("small"))
-
-    def entails(pairs):
-        scores = [draws.choice([None, 0.0, 0.3, 1.0]) for _ in pairs]
-        return [Verdict(None, None, "failed") if one is None else Verdict(one > 0.5, one) for one in scores]
-
-    lines, covers = fact_lines(read, entails, options, soft=True), coverage_lines(read, entails, soft=True)
-    found = counts(read, lines)
-    assert sum(number for name, number in found.items() if name.startswith("facts: ")) == len(lines)
-    read_marks = sum(len(group.marks) for each in read for one in each.sentences for group in one.groups)
-    every = sum(len(find_marks(answer.text, first=answer.first)) for answer in answers)
-    assert read_marks + found["marks: not read"] >= every
-    for shares in (entailments(read, lines), coverages(read, covers)):
-        least, most = bounds(shares, micro)
-        assert 0 < least < value_of(micro(shares)) < most < 1
-    assert {line.state for line in lines} == {"judged", "unjudged", "uncited", "fails"}
-    for line in lines:
-        assert (line.value is not None) == (line.state == "judged") or line.state == "fails"
-        assert bool(line.reason) == (line.state == "unjudged")

@@ -138,8 +138,9 @@ def test_reference_facts_are_its_claims_else_its_sentences_without_marks():
 
 
 PIECES = [
-    "Cups", "glass", "and", "or", "which", ",", ".", "(", ")", "[1]", "[2][3]", "[4, 9]", "[[1]2]", "é", "½", "\n",
-]  # fmt: skip
+    *("Cups", "glass", "and", "or", "which", ",", ".", "(", ")", "[1]", "[2][3]", "[4, 9]", "[[1]2]", "é", "½", "\n"),
+    *("\ud800", "\x00", "a" * 300, "[1]" * 30, f"[{'9' * 24}]", "[[[", "[٣]", "שלום", "🙂", "\u200b"),
+]
 
 
 @settings(deadline=None, max_examples=25)
@@ -208,6 +209,8 @@ SENTENCES = {
     "Finally, [9] presents a bridge.": ["Finally, the cited source presents a bridge."],
     "Trams are slow, as in [9].": ["Trams are slow, as in the cited source."],
     "Steel [1] is strong.": ["Steel is strong."],
+    "Rivers flow: they carry boats [1].": ["Rivers flow: they carry boats."],
+    "Trams will not stop [1] but run on [2].": ["Trams will not stop", "Trams will run on"],
     "- **Solar power**: Solar panels cost less every year [1].": ["Solar panels cost less every year."],
     # A claim is written as the sentence was.
     "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey[1] and paid by Dr. Sloan[2].": [

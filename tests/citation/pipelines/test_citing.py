@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import metaeval
 from metaeval.citation.alce.citations import PROFILES, read_alce
@@ -14,6 +15,7 @@ from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.measures import group_codes, interval_over
 from metaeval.citation.pipelines.alce import judge_claims
 from metaeval.citation.readers.answer_files import gather
+from metaeval.cli.app import app
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import RULES
@@ -190,13 +192,10 @@ def test_a_file_is_the_system_of_answers_that_name_none(write, tmp_path):
 
 
 def test_the_pooled_variation_of_positions(write):
-    rows = [
-        {**row, "text": "Cups are made of glass [1] or plastic [2][3]. Cats sleep all day [1].", "system": "s"}
-        for row in ANSWERS[:2]
-    ]
-    answers = gather([write([*rows, {**ANSWERS[2], "system": "s"}])])
-    statistic = read_aliice(answers, aliice_profile("released")).statistics["cvcp"]
     cups, cats = "Cups are made of glass [1] or plastic [2][3].", "Cats sleep all day [1]."
+    texts = [f"{cups} {cats}", f"{cups} {cats}", cats]
+    answers = gather([write([{**row, "text": text} for row, text in zip(ANSWERS, texts, strict=False)])])
+    statistic = read_aliice(answers, aliice_profile("released")).statistics["cvcp"]
     own = [*(cups.index(mark) / len(cups) for mark in ("[1]", "[2]", "[3]")), cats.index("[1]") / len(cats)]
     offsets = [*own, *own, own[-1]]
     pooled = statistic.of(statistic.moments.sum(axis=0)[:, None])[0]
@@ -281,18 +280,13 @@ def cite(tmp_path):
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice", "scifi"])
-def test_files_objects_and_the_command_give_the_same_rows(cite, write, tmp_path, monkeypatch, pipeline):
+def test_files_objects_and_the_command_give_the_same_rows(cite, write, tmp_path, pipeline):
     file = write(ROWS)
     one, other = cite(pipeline, ROWS, nli=["overlap"]), cite(pipeline, [file], nli=["overlap"])
     read = [{name: [dict(row) for row in rows] for name, rows in each.rows.items()} for each in (one, other)]
     assert read[0] == read[1]
-    from metaeval.cli.app import main
-
-    argv = ["metaeval", "cite", pipeline, str(file), "--nli", "overlap", "--results", str(tmp_path / "typed"), "-q"]
-    monkeypatch.setattr("sys.argv", argv)
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert not end.value.code
+    typed = ["cite", pipeline, str(file), "--nli", "overlap", "--results", str(tmp_path / "typed"), "-q"]
+    assert CliRunner().invoke(app, typed).exit_code == 0
     folder = tmp_path / "typed" / "latest"
     for name, rows in one.rows.items():
         written = (folder / f"per-{name.replace(':', '-')}.jsonl").read_text().splitlines()

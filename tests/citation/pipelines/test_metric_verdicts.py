@@ -111,9 +111,6 @@ def test_what_the_metric_did_not_read_is_counted():
 def test_what_cannot_judge_single_claims_is_refused(name, says):
     with pytest.raises(UserError, match=re.escape(says)):
         judge_of(name, loaded(name, RunConfig()))
-
-
-def test_soft_verdicts_of_a_metric_that_is_no_degree_are_refused():
     with pytest.raises(UserError, match="from 0 to 1"):
         entailment("minilm-cosine", loaded("minilm-cosine", RunConfig()), Cutoff(None, GIVEN))
 
