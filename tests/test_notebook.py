@@ -188,8 +188,6 @@ def test_evaluate_reads_files_and_tables_run_data_sets(settings, tmp_path):
         metaeval.results.figures(suite, "latest")
     with pytest.raises(UserError, match="is for one data set"):
         metaeval.run(metaeval.load_corpus("mini"), suite=True)
-    with pytest.raises(UserError, match="No score file is given"):
-        metaeval.evaluate(**settings)
 
 
 def test_ratings_are_read_from_a_data_frame(settings):

@@ -189,9 +189,8 @@ def test_a_release_of_which_little_is_known_is_neither_passed_nor_failed(cli, ga
     assert record["unsupported_low"] <= 0.2 < record["unsupported"] < record["unsupported_high"]
     assert (ended.code, record["passed"], record["shown_within"]) == (0, True, False)
     text = Path("pr.md").read_text()
-    estimate = f"estimated {100 * record['unsupported']:.1f} % unsupported ({100 * record['unsupported_low']:.1f} to "
-    assert text.startswith("UNDECIDED, which is not a failure: not shown to exceed the 20 % that the gate allows, nor ")
-    assert estimate in text
+    assert text.startswith("UNDECIDED, which is not a failure: ")
+    assert f"estimated {100 * record['unsupported']:.1f} % unsupported ({100 * record['unsupported_low']:.1f} " in text
     assert text.partition("\n")[0] in " ".join(ended.out.split())
     assert "PASSED" not in ended.out + text + Path("g.xml").read_text()
     assert ElementTree.parse("g.xml").getroot().get("failures") == "0"

@@ -35,8 +35,6 @@ def test_all_options_stand_in_the_whole_help(cli):
         ("comapre overlap", "Did you mean 'compare'"),
         ("run --metric overlap", "Possible options: --metrics"),
         ("compare overlap rouge --budget 5", "No such option: --budget"),
-        ("cite alce a.jsonl --store b", "No such option: --store"),
-        ("data show a b c", "Got unexpected extra argument"),
     ],
 )
 def test_a_name_that_the_parser_lacks_is_refused(cli, typed, named):

@@ -1,7 +1,5 @@
 """A corpus file of one's own that cannot be judged, or only in part."""
 
-import json
-
 import pytest
 
 RUN = ("run", "--metrics", "overlap", "--dataset", "jsonl", "--set", "interval.resamples=50")
@@ -35,16 +33,6 @@ def test_validate_advises_the_unit_that_drops_no_label(cli, write_corpus, small_
     assert advised.out.splitlines()[0].endswith(" -u citation")
     assert "2 of 11 citations have no evidence in a document of several chunks" in advised.out
     assert "11 scored + 0 unscored + 0 excluded = 11" in ended.out
-
-
-def test_citations_of_empty_documents_are_left_out_and_counted(ran, write_corpus, small_rows, tmp_path):
-    rows = [*small_rows, {"type": "document", "id": "gone", "text": ""}]
-    rows.append({"type": "citation", "statement": "s0", "document": "gone", "level": "none"})
-
-    ran(*QUICK, "--data", write_corpus(rows), "-p", "correlation", "-q")
-    data = json.loads((tmp_path / "results/latest/correlation.json").read_text())["data"]
-    assert data["dropped"] == {"no document text": 1}
-    assert (data["citations"], data["documents"]) == (9, 3), "what was judged, not what was left out"
 
 
 @pytest.mark.parametrize("level", ["full", "partial", "none"])

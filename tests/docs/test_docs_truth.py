@@ -1,4 +1,4 @@
-"""The docs name commands, options, settings, files, pages and numbers that exist; code in them fits a narrow screen."""
+"""The docs name commands, options, settings, files, pages and numbers that exist."""
 
 import re
 import shlex
@@ -18,7 +18,6 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "cards", "j
 TEXTS = [*PAGES, *ROOT.glob("*.md"), ROOT / "results" / "README.md"]
 FENCE = re.compile(r"^```(\{code-cell\} ipython3|sh|python|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
-WIDEST = 78
 COMMANDS = every_command()
 
 
@@ -26,21 +25,11 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
-def blocks(path):
-    """The code that a page shows: its language (sh or python), and its text."""
-    for language, text in FENCE.findall(path.read_text(encoding="utf-8")):
-        if text.startswith(":tags: [remove-input]"):
-            continue
-        code = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(":tags:"))
-        shell = language in ("sh", "bash", "console") or code.startswith("%%bash")
-        yield "sh" if shell else "python", code
-
-
 def shell_lines(path):
     """Commands of a page's shell blocks, each whole, without comments."""
-    for language, code in blocks(path):
-        if language == "sh":
-            yield from (line.split(" # ")[0].strip() for line in code.replace("\\\n", " ").splitlines() if line.strip())
+    for language, text in FENCE.findall(path.read_text(encoding="utf-8")):
+        if language in ("sh", "bash", "console") or "%%bash" in text:
+            yield from (line.split(" # ")[0].strip() for line in text.replace("\\\n", " ").splitlines() if line.strip())
 
 
 def anchors(path):
@@ -121,11 +110,6 @@ def make_is_known(words):
         setting = word.partition("=")[0]
         known = re.search(rf"\$\((?:if )?{setting}\b|^{setting}\b", MAKEFILE, re.MULTILINE)
         assert known, f"make {word}"
-
-
-def test_code_fits_a_narrow_screen():
-    lines = [line for path in PAGES for _, code in blocks(path) for line in code.splitlines()]
-    assert [line for line in lines if len(line) > WIDEST and " " in line.strip()] == []
 
 
 @pytest.mark.parametrize(
