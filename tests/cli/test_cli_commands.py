@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from metaeval import __version__
 from tests.cli.samples import every_command
 
 COMMANDS = ["", "data", "metrics", "cite", *every_command()]
@@ -21,6 +22,10 @@ def test_help_fits_and_shows_an_example(cli, monkeypatch, columns):
         if command not in ("", "data", "metrics", "cite"):
             assert f"  metaeval {command}" in examples[0]
         assert len(ended.out.splitlines()) <= 52, command
+
+
+def test_version(cli):
+    assert cli("--version").out == f"metaeval {__version__}\n"
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,17 @@ def test_wrong_input_of_estimate_and_label_ends_in_one_sentence(refused, answers
     assert not Path("results/estimate").exists()
 
 
+def test_two_files_are_compared(ran, answers):
+    Path("other.jsonl").write_text(Path("answers.jsonl").read_text().replace('"id": "a', '"id": "ba'))
+    head, *rows = Path("labels.csv").read_text().split()
+    Path("both.csv").write_text("\n".join([head, *rows, *(f"b{row}" for row in rows)]))
+    ran("estimate", "answers.jsonl", "other.jsonl", "-l", "both.csv", "-q")
+    records = load_table(Path("results/latest/estimate.json")).records
+    (full,) = [one for one in records if one["measure"] == "full" and "less" in one["system"]]
+    assert full["value"] == pytest.approx(0)
+    assert full["low"] < 0 < full["high"]
+
+
 def fill(path, truth):
     """Judge a sheet as a person would: the level beside each id."""
     table = read_table(Path(path))

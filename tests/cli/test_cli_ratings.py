@@ -53,6 +53,9 @@ def test_frank_gives_the_papers_numbers_beside_its_own(ran, tmp_path):
     # Nothing was published for the other measures, and nothing of the paper is put beside them.
     assert {one[1] for one in found["BERTScore-R"].values()} == {None}
     assert {metric[key][1] for metric in found.values() for key in ("pearson", "partial_spearman")} == {None}
+    ran("evaluate", "-d", "frank", "--data", DATA, "--set", "dataset_options.subset=xsum", *QUICK, "-q")
+    part = values(tmp_path / "results/latest/correlation.json")
+    assert {one[1] for row in part.values() for one in row.values()} == {None}  # a part of the data is other data
 
 
 def test_ratings_and_scores_of_ones_own(ran, own, tmp_path):
