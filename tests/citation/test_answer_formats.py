@@ -88,14 +88,11 @@ def test_a_document_of_anthropic_is_its_text_and_not_the_quote_alone(source):
     assert passage.text == A
 
 
-def test_one_object_on_several_lines_is_one_answer(tmp_path):
+def test_one_object_on_several_lines_is_one_answer_and_the_sdk_writes_snake_case(tmp_path):
     path = tmp_path / "reply.json"
     path.write_text(json.dumps(SHAPES["gemini"], indent=2))
     assert read_answers(path)[0].text == EXPECTED["gemini"]
     assert len(items_of(path).rows) == 1  # the other chunk has no text
-
-
-def test_the_sdk_of_gemini_writes_snake_case(tmp_path):
     text = json.dumps(SHAPES["gemini"])
     for name in set(re.findall('"([a-z]+[A-Z][A-Za-z]+)":', text)):
         text = text.replace(name, re.sub("([A-Z])", r"_\1", name).lower())
@@ -315,9 +312,6 @@ def test_an_unknown_record_gets_the_closest_format_and_its_first_misfit(tmp_path
             read_answers(written(tmp_path, record))
     with pytest.raises(UserError, match="line 2: field 'candidates' is missing"):
         read_answers(written(tmp_path, SHAPES["gemini"], {"error": "x"}))
-
-
-def test_a_table_of_statements_is_not_taken_for_a_report(tmp_path):
     rows = [{"id": "1", "statement": SECOND, "source": B, "article": "a7"}]
     assert [item.source for item in items_of(written(tmp_path, *rows)).rows] == [B]
     assert [item.source for item in items_of(rows).rows] == [B]

@@ -55,9 +55,6 @@ def test_of_a_passage_that_is_cited_twice_the_rest_holds_the_other():
     judge([ClaimQuestion("c", PASSAGES, (0, 1, 0))], backend)
     # Without the first "one" the rest is "two\none", for both of its marks.
     assert [text for text, _ in backend.batches[2]] == ["two\none", "one\none"]
-
-
-def test_a_backend_that_loses_a_verdict_is_caught():
     with pytest.raises(ValueError, match="zip"):
         judge([ClaimQuestion("c", PASSAGES, (0,))], lambda pairs: [])
 

@@ -68,9 +68,6 @@ def test_offsets_are_the_brackets_own():
     assert [text[mark.start : mark.end] for mark in find_marks(text)] == ["[1]", "[2, 3]", "[2, 3]"]
     # Unclosed marks end with their digits.
     assert find_marks(text, "unclosed") == [Mark(1, 3, 1), Mark(7, 9, 2)]
-
-
-def test_numbers_that_count_from_0_are_shifted():
     assert [mark.number for mark in find_marks("A [0, 10].", first=0)] == [1, 11]
 
 
@@ -115,9 +112,6 @@ def test_offsets_lead_back_to_the_text():
     sentences = split(whole(text))
     assert [sentence.text for sentence in sentences] == ["It rained.", "It rained.", "The river  rose [1]."]
     assert [sentence.span() for sentence in sentences] == [(2, 12), (13, 23), (24, 44)]
-
-
-def test_a_splitter_that_changes_the_text_is_refused():
     loud = SentenceSplitter("loud", lambda text: [text.upper()])
     with pytest.raises(ValueError, match="splitter loud changed the text of sentence 'IT RAINED'"):
         split(whole("it rained"), loud)
@@ -158,9 +152,6 @@ def test_moving_the_first_takes_the_first_plain_mark_wherever_it_stands():
     # Released ALiiCE looks whether the sentence opens with a bracket, then cuts out the first "[digits]".
     assert moved("It rained. [Sic] it poured [3] here.", "move first") == ["It rained.[3]", "[Sic] it poured  here."]
     assert moved("It rained. [Sic] it poured [3] here.", "move all") == ["It rained.", "[Sic] it poured [3] here."]
-
-
-def test_moved_marks_keep_their_place_in_the_answer():
     text = "It rained. [1] The river rose."
     first, second = move_leading(split(whole(text), RULES), "move first")
     assert (first.text, first.at[-3:]) == ("It rained.[1]", (11, 12, 13))

@@ -94,9 +94,6 @@ def test_a_group_is_the_files_or_the_questions_or_the_ids(tmp_path):
     assert (codes.tolist(), n_groups) == ([0, 0, 1], 2)
     asked = [Answer("a", "", (), "Who?"), Answer("b", "", (), "Who? "), Answer("c", "", (), "Who?", group="g")]
     assert group_codes([*asked, Answer("d", "", (), " ")])[0].tolist() == [0, 0, 1, 2]
-
-
-def test_lengths_must_agree_and_ids_differ():
     with pytest.raises(ValueError, match="2 answers, but 1"):
         estimate(means([0.0, 1.0]), np.array([0]), 1)
     with pytest.raises(ValueError, match="1 ids for 2"):
@@ -108,9 +105,6 @@ def test_our_own_lines_are_read_with_their_defaults(tmp_path):
     full, bare = read_answers(written(tmp_path, "a.jsonl", OWN | {"first": 0, "reference": {"answer": "x"}}, short))
     assert (full.id, full.group, full.system, full.first, full.reference) == ("a", "q", "s", 0, {"answer": "x"})
     assert (bare.id, bare.group, bare.system, bare.first, bare.reference) == ("2", "2", "", 1, {})
-
-
-def test_scholarqa_counts_from_0_and_an_absent_text_is_empty(tmp_path):
     item = SCHOLAR | {"ctxs": [{"title": "T", "text": "x"}, {"title": "U", "text": float("nan")}]}
     (answer,) = read_answers(written(tmp_path, "a.json", [item]))
     assert answer.passages == (Passage("x", "T"), Passage("", "U"))

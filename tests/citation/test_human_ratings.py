@@ -54,15 +54,12 @@ def test_a_response_is_the_mean_of_what_is_rated():
     assert response(None, emptied=True, gaps="full marks") == 0.0
 
 
-def test_a_span_belongs_to_the_statement_that_holds_most_of_it():
+def test_spans_belong_to_the_statements_that_hold_most_of_them():
     # (8, 13) has two characters on either side: the first; (40, 50) is in none, (10, 11) in the gap.
     places = {(0, 10): 1.0, (8, 13): 0.0, (9, 30): 0.5, (40, 50): 1.0, (10, 11): 1.0}
     spans = [(*place, value, None) for place, value in places.items()]
     assert aligned([(0, 10), (11, 30)], spans) == ([[0.5, None], [0.5, None]], 2)
     assert aligned([], [(0, 1, 1.0, None)]) == ([], 1)
-
-
-def test_a_statement_without_a_span_has_no_value_and_one_with_a_missing_verdict_none_either():
     values = {0: (1.0, None), 5: (None, "failed"), 10: (None, None), 15: (0.25, None), 20: (None, None)}
     spans = [(start, start + 5, *value) for start, value in values.items()]
     # A mean of 1 and what is not known is not known; what needs no value changes no mean.

@@ -90,12 +90,9 @@ def test_numbers_behind_the_full_stop(body, text):
     assert read(f"{body}{LIST}") == (text, [A, B])
 
 
-def test_an_address_cited_twice_is_one_source():
+def test_an_address_cited_twice_is_one_source_and_code_cites_nothing():
     article = f"It opened ({A}). It closed [the report](http://www.a.example/x/?utm_source=y#:~:text=z)."
     assert read(article) == ("It opened [1]. It closed the report [1].", [A])
-
-
-def test_marks_in_code_are_no_citations():
     text, urls = read(f"See:\n```\nx[2] = 1\n```\nIt opened [1]. `y[2]`{LIST}")
     assert (text.count("[1]"), text.count("[2]"), urls) == (1, 0, [A, B])
 

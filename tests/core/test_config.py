@@ -42,9 +42,6 @@ def test_a_file_gives_way_to_settings_and_settings_to_overrides(yaml):
     assert (run.unit, run.split, run.pool) == ("citation", "test", "own")
     assert (run.interval.seed, run.interval.resamples, run.interval.level) == (2, 10, 0.95)
     assert load_run(path, {"split": "test"}, ["split=test", "split=dev"]).split == "dev"
-
-
-def test_an_empty_file_is_the_default_run(yaml):
     assert load_run(yaml("# nothing\n"), {}) == RunConfig() == load_run(None, {})
 
 
@@ -149,22 +146,16 @@ def test_a_file_runs_code_and_names_keys_only_where_it_is_trusted(text, setting,
     assert "trust_config" not in trusted.model_dump()
 
 
-def test_what_is_typed_in_place_of_a_files_code_counts(yaml):
-    path = yaml("metrics: ['mine:Mine']\n")
-    assert load_run(path, {"metrics": "overlap"}).metrics == ("overlap",)
-    assert load_run(None, {"metrics": "mine:Mine"}).metrics == ("mine:Mine",)
-
-
-def test_a_file_cannot_trust_itself(yaml):
+def test_trust_is_for_files_with_code_and_comes_from_no_file(yaml):
     for text, read in (
         ("trust_config: true", load_run),
         ("datasets: [{dataset: mini, trust_config: true}]", read_suite),
     ):
         with pytest.raises(UserError, match="trust_config, which no file can"):
             read(yaml(f"{text}\n"), {})
-
-
-def test_registered_metrics_with_an_argument_are_no_code(yaml):
+    path = yaml("metrics: ['mine:Mine']\n")
+    assert load_run(path, {"metrics": "overlap"}).metrics == ("overlap",)
+    assert load_run(None, {"metrics": "mine:Mine"}).metrics == ("mine:Mine",)
     names = "overlap", "nli:some/model", "nli:model", "cosine:model", "ensemble:overlap+rouge", "scores:mine.jsonl"
     assert load_run(yaml(f"metrics: {[*names]}\n"), {}).metrics == names
 

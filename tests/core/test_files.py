@@ -90,9 +90,15 @@ def test_a_folder_in_the_place_of_the_file_and_a_file_in_that_of_the_folder_are_
     assert names(tmp_path) == ["folder", "taken"]
 
 
-def test_missing_folders_are_made_and_line_ends_kept(tmp_path):
+def test_texts_bytes_and_hashes_are_those_of_the_content(tmp_path):
     write_text(tmp_path / "a" / "b" / "file", "ä\nb\r\nc")
     assert (tmp_path / "a" / "b" / "file").read_bytes() == "ä\nb\r\nc".encode()
+    data = bytes(range(256)) * 5000  # more than one block of 1 MiB
+    (tmp_path / "file").write_bytes(data)
+    assert sha256_file(tmp_path / "file") == hashlib.sha256(data).hexdigest()
+    value = {"b": [1, 2.5, None, True], "a": {"é": "x y"}}
+    assert canonical_json(value) == '{"a":{"é":"x y"},"b":[1,2.5,null,true]}'
+    assert sha256_json(value) == hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
@@ -113,18 +119,6 @@ def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path):
             read_text(tmp_path / name)
     with pytest.raises(UserError, match="/dev/zero is a device"):
         read_text(Path("/dev/zero"))
-
-
-def test_the_hash_of_a_file_is_that_of_its_bytes(tmp_path):
-    data = bytes(range(256)) * 5000  # more than one block of 1 MiB
-    (tmp_path / "file").write_bytes(data)
-    assert sha256_file(tmp_path / "file") == hashlib.sha256(data).hexdigest()
-
-
-def test_canonical_json_is_this_text():
-    value = {"b": [1, 2.5, None, True], "a": {"é": "x y"}}
-    assert canonical_json(value) == '{"a":{"é":"x y"},"b":[1,2.5,null,true]}'
-    assert sha256_json(value) == hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=5))

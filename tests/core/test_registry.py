@@ -87,19 +87,13 @@ def test_an_error_begins_with_the_file_that_holds_the_name(tmp_path):
         registry.find("metric", "rogue", tmp_path / "mine.yaml")
 
 
-def test_two_targets_under_one_name_are_an_error(entries):
+def test_entries_of_one_name_are_one_target(entries):
     entries(("twin", "one.home:Metric"), ("other", "x:Y"), ("twin", "other.home:Metric"))
     with pytest.raises(UserError, match=r"'twin': one\.home:Metric and other\.home:Metric"):
         registry.names("metric")
-
-
-def test_one_target_listed_twice_is_one_entry(entries):
     entries(("overlap", "metrics_zoo.overlap:Overlap"), ("overlap", "metrics_zoo.overlap:Overlap"))
     assert registry.names("metric") == ["overlap"]
     assert registry.find("metric", "overlap").card.name == "overlap"
-
-
-def test_no_entry_at_all_means_that_the_package_is_not_installed(entries):
     entries()
     with pytest.raises(UserError, match="metaeval is not installed in this environment: type 'pip install"):
         registry.names("metric")

@@ -47,12 +47,9 @@ def test_one_table_in_many_forms(tmp_path, name, text):
     assert [[row.text(one) for one in columns.values()] for row in table.rows] == [["a1", "full"], ["a2", ""]]
 
 
-def test_a_spreadsheet_is_read_as_it_looks(tmp_path):
+def test_spreadsheets_and_frames_are_tables(tmp_path):
     table = read_table(book(tmp_path / "a.xlsx", [["id", "level"], [7, "full"], [None, None], ["'-x", 2.0]]))
     assert [[row.text("id"), row.text("level")] for row in table.rows] == [["7", "full"], ["-x", "2"]]
-
-
-def test_a_data_frame_is_a_table():
     frame = pandas.DataFrame({"id": ["a", "b"], "level": pandas.array([2, None], dtype="Int64")})
     assert [row.text("level") for row in table_of("frame", frame).rows] == ["2", ""]
     rows = pandas.Series([{"id": "a"}, {"id": "b", "level": 2}])

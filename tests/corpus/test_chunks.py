@@ -35,12 +35,16 @@ def test_a_long_sentence_is_cut_and_its_rest_takes_what_follows():
     assert cut(sentence(1, 10, 2, 1), 4) == [(1, (0,)), (4, (1,)), (4, (1,)), (4, (1, 2)), (1, (3,))]
 
 
-def test_a_chunk_knows_its_document_its_place_and_its_text():
+def test_chunks_know_their_document_and_every_document_is_cut():
     document = Document("d7", text="It rained.  It\tpoured. It stopped.")
     assert chunk_document(document, Chunking(4)) == (
         Chunk("d7", 0, "It rained. It poured.", (0, 1)),
         Chunk("d7", 1, "It stopped.", (2,)),
     )
+    documents = {"a": Document("a", "One. Two."), "b": Document("b", "")}
+    chunked = chunk_corpus(Corpus("c", documents, {}, ()), Chunking(1))
+    assert [chunk.text for chunk in chunked.chunks["a"]] == ["One.", "Two."]
+    assert chunked.chunks["b"] == ()
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -55,30 +59,17 @@ def test_blank_published_sentences_keep_their_numbers(mode):
     assert [chunk.sentences for chunk in chunk_document(document, Chunking(9, mode))] == [(1, 3)]
 
 
-def test_published_sentences_are_taken_as_they_are():
+def test_published_sentences_are_taken_as_they_are_and_the_splitter_is_named():
     published = Document("d", sentences=("One. Still one.", "Two."))
     assert document_sentences(published) == ("One. Still one.", "Two.")
     assert document_sentences(Document("d", "One. Still one. Two.")) == ("One.", "Still one.", "Two.")
-
-
-def test_the_splitter_of_a_set_of_documents_is_named():
     published, plain, empty = Document("p", sentences=("One.",)), Document("q", "One."), Document("e")
     assert splitter_name([published]) == "published"
     assert splitter_name([plain, empty]) == "rules-4"
     assert splitter_name([plain, published, plain]) == "published+rules-4"
     assert splitter_name([published, empty]) == "published"  # nothing of the empty one was split
     assert splitter_name([]) == "rules-4"
-
-
-def test_a_chunking_is_named_by_mode_and_size():
     assert [str(Chunking()), str(Chunking(20, "words"))] == ["sentences-150", "words-20"]
-
-
-def test_every_document_of_a_corpus_is_cut_cited_or_not():
-    documents = {"a": Document("a", "One. Two."), "b": Document("b", "")}
-    chunked = chunk_corpus(Corpus("c", documents, {}, ()), Chunking(1))
-    assert [chunk.text for chunk in chunked.chunks["a"]] == ["One.", "Two."]
-    assert chunked.chunks["b"] == ()
 
 
 LENGTHS = st.lists(st.integers(0, 12), max_size=12)

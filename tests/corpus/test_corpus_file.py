@@ -40,12 +40,10 @@ _BARE = {key: value for key, value in CITATION.items() if key != "evidence"}
 SETS = {**_BARE, "evidence_sets": [{"sentences": [1]}, {}, {"sentences": [0], "texts": ["Rain"]}]}
 
 
-def test_alternative_evidence_sets_are_kept_apart(file):
+def test_evidence_sets_are_read_apart_and_written_as_they_are_many(file):
     (citation,) = read_corpus(write_lines(file, HEADER, DOCUMENT, STATEMENT, SETS)).citations
     assert citation.evidence == (Evidence((1,)), Evidence((0,), ("Rain",)))
 
-
-def test_one_set_is_written_as_evidence_and_several_as_sets(file):
     def written(*lines):
         write_corpus(read_corpus(write_lines(file, HEADER, DOCUMENT, STATEMENT, *lines)), file)
         record = json.loads(file.read_text().splitlines()[-1])
@@ -65,20 +63,14 @@ def test_a_table_is_told_from_a_corpus(tmp_path, ending):
         read_corpus(path)
 
 
-def test_lines_after_the_first_stand_in_any_order_and_a_group_is_its_statement(file):
+def test_lines_stand_in_any_order_with_levels_of_one_vocabulary(file):
     statement = {"type": "statement", "id": "s1", "text": "The river rose."}
     corpus = read_corpus(write_lines(file, HEADER, CITATION, statement, DOCUMENT))
     assert (corpus.level_counts()["full"], corpus.statements["s1"].group) == (1, "s1")
     assert read_corpus(write_lines(file, HEADER)).citations == ()
-
-
-def test_levels_are_words_of_the_one_vocabulary(file):
     for word, level in {"Partially Supported ": "partial", "FULL": "full", "not_supported": "none"}.items():
         lines = [HEADER, DOCUMENT, STATEMENT, {**CITATION, "level": word}]
         assert read_corpus(write_lines(file, *lines)).level_counts()[level] == 1
-
-
-def test_byte_order_mark_crlf_and_blank_lines_are_tolerated(file):
     text = "\r\n".join(["", *(json.dumps(record) for record in GOOD), "", ""])
     file.write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert validate(file) == []

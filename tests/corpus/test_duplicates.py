@@ -36,11 +36,8 @@ def test_texts_of_several_groups_and_pairs_judged_twice():
     assert counted(made(*CITED), size=2).chunks == 8
 
 
-def test_one_group_has_no_duplicates_and_equal_levels_are_no_conflict():
+def test_one_group_has_no_duplicates_and_pages_without_text_are_not_one():
     again = made(("One fact.", "g", "p0", FULL), ("one fact.", "g", "p0", FULL))
     assert counted(again) == (0, 0, 1, 0)
-
-
-def test_pages_without_text_are_not_one_page():
     empty = {f"p{n}": Document(f"p{n}", url=f"https://example.org/{n}") for n in range(3)}
     assert duplicates(replace(made(*CITED), documents=empty), []) == (1, 0, 0, 0)

@@ -18,28 +18,19 @@ def test_words_are_lower_cased_and_without_punctuation():
     assert word_set("It’s the ÉTÉ, the 3.5-fold été!") == {"it", "s", "the", "été", "3", "5", "fold"}
 
 
-def test_indices_stand_as_published_and_count_as_given():
+def test_indices_stand_and_every_sentence_of_a_text_is_placed_on_its_own():
     assert align(sentences=(3, 1, 1)) == EvidenceAlignment(frozenset({1, 3}), given=2, unmatched=0)
-
-
-def test_indices_and_texts_are_united():
     assert align("Nobody came.", sentences=(1,)) == EvidenceAlignment(frozenset({1, 4}), given=2, unmatched=0)
-
-
-def test_every_sentence_of_a_text_is_placed_on_its_own():
     # The first and the last are found, the second shares no word with the page.
     result = align("Rain fell. Unheard of! A river rose fast.", "Elsewhere, maybe.", threshold=0.5)
     assert result == EvidenceAlignment(frozenset({0, 1}), given=4, unmatched=2)
+    assert align("Elsewhere.", threshold=0.0) == EvidenceAlignment(frozenset(), given=1, unmatched=1)
+    assert align("Elsewhere.", page=[]) == EvidenceAlignment(frozenset(), given=1, unmatched=1)
 
 
 @pytest.mark.parametrize("texts", [(), ("",), (" \n ",), ("...", "— !")])
 def test_texts_without_words_are_no_evidence(texts):
     assert align(*texts) == EvidenceAlignment(frozenset(), given=0, unmatched=0)
-
-
-def test_evidence_that_shares_no_word_is_unmatched_even_at_threshold_zero():
-    assert align("Elsewhere.", threshold=0.0) == EvidenceAlignment(frozenset(), given=1, unmatched=1)
-    assert align("Elsewhere.", page=[]) == EvidenceAlignment(frozenset(), given=1, unmatched=1)
 
 
 WORDS = st.frozensets(st.sampled_from("abcdefgh"), max_size=6)

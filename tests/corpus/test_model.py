@@ -69,15 +69,9 @@ def test_the_fingerprint_stays_with_what_cannot(change):
 
 def test_no_two_changes_share_a_fingerprint():
     assert len({corpus(**change).fingerprint for change in ({}, *CHANGES.values())}) == 1 + len(CHANGES)
-
-
-def test_text_does_not_move_between_fields_unseen():
     one = corpus(statements=[Statement("s1", "ab", "c"), STATEMENTS[1]])
     two = corpus(statements=[Statement("s1", "a", "bc"), STATEMENTS[1]])
     assert one.fingerprint != two.fingerprint
-
-
-def test_the_fingerprint_of_single_evidence_sets_is_what_it_was_before_there_were_several():
     # Printed by the version that had one set a citation.
     assert corpus().fingerprint == "3620d8cb17ea3b8e470629e51851f64550130fde03415a9c004d63ba038b9815"
 

@@ -108,6 +108,15 @@ def test_a_chunk_holds_the_share_of_the_set_of_which_it_holds_most():
 def test_where_evidence_is_not_placed_no_share_is_known():
     table = table_of(("three", FULL, at()), ("three", FULL, at(0)), ("three", NONE, at()))
     assert [pair.held for pair in table.pairs] == [None, None, None, 1, 0, 0, 0, 0, 0]
+    # Sentence 1 is blank, so no chunk holds it: that neither chunk supports the statement would be a made-up level.
+    table = table_of(("blank", FULL, at(1)))
+    assert [pair.level for pair in table.pairs] == [None, None]
+    assert table.evidence[UNPLACED] == 1
+    assert levels(("blank", FULL, at(1, 2))) == [NONE, FULL]
+    # Else the NONE citations of long documents would stay and the supported ones go, and length would tell the level.
+    table = table_of(("three", NONE, at()), ("three", FULL, at()), ("one", NONE, at()), ("one", FULL, at()))
+    assert [pair.level for pair in table.pairs] == [None] * 6 + [NONE, FULL]
+    assert table.evidence[UNPLACED] == 2
 
 
 @pytest.mark.parametrize("level", [NONE, PARTIAL, FULL])
@@ -127,26 +136,11 @@ def test_support_that_no_evidence_places_is_unknown_and_counted(level, evidence)
     assert table.evidence[UNPLACED] == 1
 
 
-def test_evidence_in_a_sentence_without_words_places_nothing():
-    # Sentence 1 is blank, so no chunk holds it: that neither chunk supports the statement would be a made-up level.
-    table = table_of(("blank", FULL, at(1)))
-    assert [pair.level for pair in table.pairs] == [None, None]
-    assert table.evidence[UNPLACED] == 1
-    assert levels(("blank", FULL, at(1, 2))) == [NONE, FULL]
-
-
 @pytest.mark.parametrize("evidence", [at(), at(0, 1), said("Two rivers.")])
 def test_no_support_is_none_everywhere_even_with_evidence(evidence):
     table = table_of(("three", NONE, evidence), ("three", FULL, at(2)))
     assert [pair.level for pair in table.pairs] == [NONE, NONE, NONE, NONE, NONE, FULL]
     assert table.evidence[UNPLACED] == 0
-
-
-def test_where_nothing_is_marked_no_longer_document_has_known_levels_whatever_its_level():
-    # Else the NONE citations of long documents would stay and the supported ones go, and length would tell the level.
-    table = table_of(("three", NONE, at()), ("three", FULL, at()), ("one", NONE, at()), ("one", FULL, at()))
-    assert [pair.level for pair in table.pairs] == [None] * 6 + [NONE, FULL]
-    assert table.evidence[UNPLACED] == 2
 
 
 def test_evidence_in_a_sentence_that_two_chunks_share_counts_in_both():
@@ -159,16 +153,13 @@ def test_evidence_in_a_sentence_that_two_chunks_share_counts_in_both():
     assert [pair.level for pair in build_pairs(chunked).pairs] == [PARTIAL, PARTIAL]
 
 
-def test_evidence_is_counted_given_and_unmatched():
+def test_evidence_is_counted_given_and_unmatched_once():
     table = table_of(
         ("three", FULL, said("One rain. Unheard of.")), ("three", NONE, at(0, 2)), ("one", FULL, said("No."))
     )
     # Two sentences of text (one not found), two indices, one text (not found).
     # Of the chunks of full citations, "One rain." holds one of two sentences, and the short page is the whole page.
     assert table.evidence == {GIVEN: 5, UNMATCHED: 2, UNPLACED: 0, WHOLE: 1, INCOMPLETE: 1}
-
-
-def test_what_stands_in_several_sets_is_counted_once():
     sets = (at(0, 1), at(1, 2), said("No. Three floods."), said("No. Three floods."))
     table = table_of(("three", FULL, sets), size=4)
     assert table.evidence == {GIVEN: 5, UNMATCHED: 1, UNPLACED: 0, WHOLE: 1, INCOMPLETE: 1}
@@ -233,9 +224,6 @@ def test_nothing_to_judge_says_why():
         table_of(("empty", FULL, at()), ("spaces", FULL, at()))
     with pytest.raises(UserError, match=r"2 of 3 .* document text, 1 of 3 .* statement text"):
         table_of(("empty", FULL, at()), ("one", FULL, at()), ("spaces", NONE, at()), text="\t")
-
-
-def test_a_corpus_without_citations_says_what_its_loader_left_out():
     with pytest.raises(UserError, match="no citations; 7 left out: no page text; 2 left out: odd"):
         table_of(dropped={"no page text": 7, "odd": 2})
     with pytest.raises(UserError, match=r"no pair to judge: it has no citations\. Choose"):

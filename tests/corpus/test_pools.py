@@ -73,19 +73,13 @@ def test_an_added_pair_is_not_cited_and_supports_nothing():
     assert table.pool == "bm25:1"
 
 
-def test_another_statements_citation_does_not_keep_a_document_out():
+def test_other_statements_documents_are_added_in_corpus_order_where_no_word_is_known():
     chunked = made({"a": "Rain.", "b": "River."}, {"s": "rain", "t": "river"}, [("s", "a"), ("t", "b")])
     assert added(chunked, "bm25:5", "s") == [("b", 0)]
     assert added(chunked, "bm25:5", "t") == [("a", 0)]
-
-
-def test_a_statement_of_unknown_words_gets_chunks_in_corpus_order():
     chunked = made(WEATHER, {"s": "Quixotic zebras!", "t": "?!"}, [("s", "cited"), ("t", "cited")])
     assert added(chunked, "bm25:2", "s") == [("far", 0), ("near", 0)]
     assert added(chunked, "bm25:2", "t") == [("far", 0), ("near", 0)]
-
-
-def test_a_corpus_without_any_word_gives_chunks_in_corpus_order():
     chunked = made({"a": "…", "b": "!!", "c": "—"}, {"s": "rain"}, [("s", "a")])
     assert added(chunked, "bm25:1") == [("b", 0)]
 

@@ -52,11 +52,6 @@ def test_the_fingerprint_covers_the_ratings_and_neither_their_order_nor_the_scor
         assert Ratings("mine", (replace(ROWS[0], **change), *ROWS[1:])).fingerprint != own
 
 
-def test_levels_are_counted_where_they_are_few():
-    assert Ratings("mine", (*ROWS, Rating("r9", "g", 2.0))).level_counts() == {"3": 1, "2": 2, "1": 1, "0": 1}
-    assert Ratings("mine", ROWS).level_counts(most=3) == {}
-
-
 WHOLE = (
     *ROWS,
     Rating("r4", "g9", 1.0, "t", "news", "text", "p1", {"note": "n"}, {"ann": 1.0, "bob": 0.5}),
@@ -78,9 +73,6 @@ def test_rows_are_the_ratings_that_were_given(block):
     assert WHOLE[5] in rows
     with pytest.raises(IndexError):
         rows[6]
-
-
-def test_rows_that_are_taken_keep_their_votes():
     taken = Ratings("mine", WHOLE).columns.take(np.array([5, 0, 4]))
     assert tuple(taken) == (WHOLE[5], WHOLE[0], WHOLE[4])
 
@@ -92,6 +84,8 @@ def test_scores_are_known_or_none_for_each_rating():
         "m": {"r0": 1.0, "r1": None, "r2": None, "r3": None},
         "n": dict.fromkeys(("r0", "r1", "r2", "r3")),
     }
+    assert Ratings("mine", (*ROWS, Rating("r9", "g", 2.0))).level_counts() == {"3": 1, "2": 2, "1": 1, "0": 1}
+    assert Ratings("mine", ROWS).level_counts(most=3) == {}
 
 
 def test_the_fingerprints_are_those_of_the_rows_as_lists(block):

@@ -52,14 +52,8 @@ def test_citation_rows_gather_all_chunks_of_the_cited_document():
         # The level of a citation is known even where that of its chunks is not.
         UnitRow("c3", "t", "h", 2, True, (3, 4), "It poured.", 5, 0),
     ]
-
-
-def test_two_citations_of_one_document_by_one_statement_stay_two_rows():
     twice = replace(TABLE, pairs=(TABLE.pairs[1], TABLE.pairs[1]._replace(pair_id="c9#0", citation_id="c9")))
     assert [(row.id, row.members) for row in unit_rows(twice, "citation")] == [("c2", (0,)), ("c9", (1,))]
-
-
-def test_chunks_that_nobody_cites_need_the_chunk_unit():
     with pytest.raises(UserError, match=r"pool=bm25:1 adds chunks that nobody cites, so it needs unit=chunk"):
         unit_rows(replace(TABLE, pairs=(*TABLE.pairs, POOL), pool="bm25:1"), "citation")
 
@@ -162,16 +156,13 @@ def test_a_statement_has_its_own_level_or_what_its_citations_leave_no_doubt_of(l
     assert statement_levels(cited_together(*levels, own=own)) == {"s": level}
 
 
-def test_a_statement_is_one_row_with_all_its_pages_each_once():
+def test_rows_of_statements_have_the_pages_and_chunks_of_all_their_citations():
     made = cited_together(PARTIAL, NONE)
     twice = replace(made, citations=(*made.citations, Citation("c9", "s", "d0", PARTIAL)))
     table = statement_pairs(twice, Chunking(2), 0.5)
     assert [(pair.pair_id, pair.source) for pair in table.pairs] == [("s#pages", "Page 0 ends. Page 1 ends.")]
     (row,) = unit_rows(table, "statement", {"s": FULL})
     assert (row.id, row.statement_id, row.level, row.members, row.words, row.cited) == ("s", "s", 2, (0,), 6, True)
-
-
-def test_rows_of_statements_gather_the_chunks_of_all_their_citations():
     assert unit_rows(TABLE, "statement", {"s": None, "t": FULL}) == [
         UnitRow("s", "s", "g", None, True, (0, 1, 2), "It rained.", 6, 0),
         UnitRow("t", "t", "h", 2, True, (3, 4), "It poured.", 5, 0),

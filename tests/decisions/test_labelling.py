@@ -67,16 +67,13 @@ def test_data_frames_are_read_as_the_rows_that_they_hold(frame):
     assert [row.source for row in items_of(frame(answers)).rows] == ["Title: Sky\nIt rained."]
 
 
-def test_a_table_with_odd_columns_and_several_passages(tmp_path):
+def test_tables_of_passages_and_of_whole_answers_are_items(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("Claim;Passage 1;Passage 2;Question\nIt rained;Rain fell.;;q\nSun shone;Rain;Sun;q\n")
     items = items_of(path)
     assert [row.source for row in items.rows] == ["Rain fell.", "Rain\n\nSun"]
     assert [row.id for row in items.rows] == ["1", "2"]
     assert {row.group for row in items.rows} == {"q"}
-
-
-def test_a_table_of_whole_answers_with_marks(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text('nr,Response,Sources\n7,"It rained [1]. Sun shone [2].","[1] Rain fell.\n[2] The sun shone."\n')
     items = items_of(path)
@@ -129,16 +126,13 @@ def test_where_every_item_is_labelled_a_share_is_itself_and_nothing_is_left_open
     assert found["partial"].high == 0.0
 
 
-def test_whole_answers_are_seen_and_recall_is_told():
+def test_whole_answers_are_seen_and_recall_is_told_where_statements_are_whole():
     rows = citations(120, 40)
     chosen = set(random.Random(3).sample(range(40), 15))
     labels = {row["id"]: row["truth"] for row in rows if int(row["answer_id"][1:]) in chosen}
     items = items_of(rows)
     assert labelled_sample(items, labels_of(labels, items)).unit == "answer"
     assert estimate(rows, labels, "metric")["recall"].labels == 45
-
-
-def test_recall_is_not_told_where_statements_are_labelled_in_part():
     rows = [{**row, "statement": f"s{number // 2}", "answer_id": "a"} for number, row in enumerate(citations(80, 40))]
     found = estimate(rows, drawn(rows, 30), "metric")
     assert "recall" not in [one.measure for one in found.estimates]
@@ -278,12 +272,9 @@ def test_annotators_may_disagree():
     assert found.label(SupportLevel.FULL).tolist() == [0.5, 1.0]
 
 
-def test_two_items_of_one_id_are_refused():
+def test_items_need_ids_statements_and_sources():
     with pytest.raises(UserError, match=r'2 items have the id "c0"'):
         items_of([*citations(3), citations(1)[0]])
-
-
-def test_a_table_without_statements_or_sources_says_so():
     for row, role in (({"id": "a", "passage": "x"}, "statement"), ({"id": "a", "claim": "x"}, "source")):
         with pytest.raises(UserError, match=f"no column for the {role}"):
             items_of([row])

@@ -62,7 +62,7 @@ def test_with_every_question_answered_the_values_are_the_pipelines_own(tmp_path,
         assert 0.1 < one.value < 0.9
 
 
-def test_a_claim_of_two_citations_asks_for_both_and_for_each(tmp_path):
+def test_a_claim_of_several_citations_asks_for_all_and_for_each(tmp_path):
     path = tmp_path / "answers.jsonl"
     passages = [{"text": "Rain fell."}, {"text": "Sun shone."}, {"text": "Snow lay."}]
     path.write_text(
@@ -71,9 +71,6 @@ def test_a_claim_of_two_citations_asks_for_both_and_for_each(tmp_path):
     ids = [row.id for row in items_of(path, pipeline="alce").rows]
     assert ids[:4] == ["a/1[1]", "a/2[1][2]", "a/2[1]", "a/2[2]"]
     assert ids[4:] == ["a/3[1][2][3]", "a/3[1]", "a/3[2]", "a/3[3]", "a/3[2][3]", "a/3[1][3]", "a/3[1][2]"]
-
-
-def test_a_metric_s_value_of_a_claim_is_that_of_all_passages_or_the_mean_of_each(tmp_path):
     path = tmp_path / "answers.jsonl"
     passages = [{"text": "Rain fell."}, {"text": "Sun shone."}]
     path.write_text(json.dumps({"id": "a", "text": "Weather [1][2].", "passages": passages}))

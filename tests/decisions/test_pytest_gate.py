@@ -75,13 +75,10 @@ def test_citations_are_held_against_the_gate(run):
     assert "FAILED: " in said
 
 
-def test_without_a_gate_they_are_skipped(run):
+def test_without_a_gate_they_are_skipped_and_a_changed_one_is_an_error(run, folder):
     said = run()
     assert "4 skipped" in said
     assert "no gate is given: run pytest --citation-gate gate.json" in said
-
-
-def test_a_changed_gate_is_an_error(run, folder):
     path = folder / "gate.json"
     path.write_text(path.read_text().replace('"alpha": 0.05', '"alpha": 0.04'))
     assert "was changed after fitting" in run("--citation-gate", "gate.json")

@@ -23,13 +23,10 @@ def test_the_points_are_those_of_scikit_learn(rows):
     np.testing.assert_allclose(np.trapezoid(y, x), roc_auc_score(positive, score))
 
 
-def test_one_level_has_no_curve():
-    with pytest.raises(ValueError, match="got 2 and 0"):
-        roc_points(np.array([1.0, 2.0]), np.array([True, True]))
-
-
 def test_a_threshold_counts_the_scores_that_reach_it():
     score, positive = np.array([0.2, 0.5, 0.5, 0.9]), np.array([False, False, True, True])
     # From 0.5 on: one of two negatives, both positives.
     assert operating_point(score, positive, 0.5) == (0.5, 1.0)
     assert operating_point(score, positive, 0.6) == (0.0, 0.5)
+    with pytest.raises(ValueError, match="got 2 and 0"):
+        roc_points(np.array([1.0, 2.0]), np.array([True, True]))

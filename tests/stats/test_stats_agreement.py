@@ -21,7 +21,7 @@ def test_agrees_with_scipy_pair_by_pair():
     assert np.array_equal(matrix, matrix.T)
 
 
-def test_undefined():
+def test_undefined_and_edges():
     nan = np.nan
     scores = np.array([[1.0, 2, 3, 4], [5.0, 5, 5, 5], [1.0, 2, nan, nan], [nan, nan, 2, 1], [2.0, 1, nan, nan]])
     matrix = rank_correlation_matrix(scores)
@@ -30,9 +30,6 @@ def test_undefined():
     assert matrix[0, 2] == pytest.approx(1.0, abs=1e-12)
     assert matrix[0, 3] == pytest.approx(-1.0, abs=1e-12)
     assert matrix[2, 4] == pytest.approx(-1.0, abs=1e-12)
-
-
-def test_edges():
     assert rank_correlation_matrix(np.empty((0, 4))).shape == (0, 0)
     assert np.isnan(rank_correlation_matrix(np.empty((2, 0)))).all()
     with pytest.raises(ValueError, match="infinity"):

@@ -81,8 +81,5 @@ def test_constant_columns_and_no_rows_are_undefined():
     nothing = count_orders(np.array([]), np.array([]), np.array([], dtype=np.int64), 4)(tile)
     assert nothing.rows.shape == (0, 1)
     assert np.isnan(nothing.concordance()).all()
-
-
-def test_bad_rows_are_named():
     with pytest.raises(ValueError, match="gold must be finite, got nan at row 1"):
         count_orders(np.zeros(2), np.array([0.0, np.nan]), np.zeros(2, dtype=int), 1)

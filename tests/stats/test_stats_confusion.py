@@ -59,14 +59,11 @@ def test_weights_are_repeated_rows(name):
     assert prepared.groups == np.unique(group).size
 
 
-def test_a_level_without_gold_rows_leaves_every_measure_undefined():
+def test_undefined_levels_and_errors():
     counts = np.array([[[2.0, 1, 0], [0, 0, 0], [0, 1, 2]], [[2, 1, 0], [0, 1, 0], [0, 1, 2]]])
     for measure in MEASURES.values():
         assert np.isnan(measure(counts)).tolist() == [True, False]
     assert np.isnan(classification.quadratic_kappa(np.zeros((3, 3))))
-
-
-def test_errors():
     zeros = np.zeros(2, dtype=np.int64)
     with pytest.raises(ValueError, match=r"predicted level codes must lie in 0 \.\. 2, got 3 \.\. 3"):
         classification.decision_counts(zeros + 3, zeros, zeros, 1)

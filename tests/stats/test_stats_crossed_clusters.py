@@ -62,6 +62,8 @@ def test_degrees_of_freedom_are_those_of_the_smaller_effective_number():
     assert influence.effective_groups == min(numbers) < max(numbers)
     found = studentised(influence.value, influence, influence.groups, DEFAULT)
     assert (found.interval, found.note, found.effective) == (t_interval(influence, 0.95), "", min(numbers))
+    values, group, other = rows(1)
+    assert np.isnan(two_way(values, group, np.zeros_like(other)).standard_error)
 
 
 def test_differences_keep_both_clusterings():
@@ -72,11 +74,6 @@ def test_differences_keep_both_clusterings():
     assert apart.standard_error == pytest.approx(whole.standard_error, rel=1e-12)
     assert t_test(apart) == pytest.approx(t_test(whole), rel=1e-9)
     assert minus_known(apart, 0.25).standard_error == apart.standard_error
-
-
-def test_undefined_by_one_clustering_is_undefined():
-    values, group, other = rows(1)
-    assert np.isnan(two_way(values, group, np.zeros_like(other)).standard_error)
 
 
 def test_at_an_end_of_the_range_the_fewer_clusters_count():

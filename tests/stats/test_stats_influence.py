@@ -109,13 +109,10 @@ def test_the_one_pass_jackknife_is_the_brute_one(name, levels, decimals):
         np.testing.assert_allclose(found, brute, rtol=0, atol=1e-10)
 
 
-def test_the_jackknife_of_a_constant_is_undefined():
+def test_a_constant_or_a_group_with_all_variation_leaves_the_jackknife_undefined():
     gold, group = np.arange(12) % 3.0, np.arange(12) // 3
     for prepared in (pearson(np.ones(12), gold, group, 4), rank_correlations(np.ones(12), gold, group, 4)):
         assert np.isnan(replicate(prepared, jackknife(4))).all()
-
-
-def test_a_left_out_group_can_take_all_variation_with_it():
     # Only group 2 holds another score: without it the correlation is undefined, and no interval can be given.
     score, gold, group = np.array([1.0, 1, 1, 1, 5, 1]), np.arange(6.0), np.repeat([0, 1, 2], 2)
     values = replicate(pearson(score, gold, group, 3), jackknife(3))
@@ -161,14 +158,11 @@ def test_equal_groups_give_students_interval():
     assert t_interval(found, 0.9) == pytest.approx(expected, abs=1e-12)
 
 
-def test_effective_groups_follow_sizes():
+def test_effective_groups_follow_sizes_and_the_rarest_level():
     # Sizes 1 (90 groups) and 50 (10 groups), q = n**1.5: (90 + 10 * 353.553)**2 / (90 + 10 * 125,000) = 10.515.
     n = np.repeat([1, 50], [90, 10])
     sized = Influence(0.5, np.zeros((1, 100)), n[None])
     assert sized.effective_groups == pytest.approx(10.515, abs=1e-3)
-
-
-def test_effective_groups_follow_the_rarest_level():
     # 4 rows of one level in each of 60 groups, and one row of the other in 6 of them: q = 8 / 240**2 = 1/7,200 in each,
     # and 1 / 36 more in 6: (60 / 7,200 + 6 / 36)**2 / (54 / 7,200**2 + 6 * (1 / 36 + 1 / 7,200)**2) = 6.5479.
     rows = np.stack((np.full(60, 4), np.repeat([1, 0], [6, 54])))

@@ -60,6 +60,8 @@ def test_alpha_is_undefined_without_pairs_or_without_variation():
         krippendorff_alpha(np.zeros(3), "nominal")
     with pytest.raises(ValueError, match="infinity"):
         krippendorff_alpha(np.array([[np.inf, 1.0]]), "nominal")
+    with pytest.raises(ValueError, match="group"):
+        alpha_by_groups(np.zeros((3, 2)), np.arange(2), 2, "nominal")
 
 
 @pytest.mark.parametrize("distance", ["nominal", "interval"])
@@ -86,8 +88,3 @@ def test_resamples_without_variation_or_without_units_are_undefined():
         # Both units: D_o = 2 / 4; of 1 1 0 1 six of twelve ordered pairs differ: 1 - (1/2) / (1/2) = 0. Group 1 twice:
         # D_o = 4 / 4; of 0 1 0 1 eight of twelve: 1 - 1 / (2/3) = -1/2.
         assert found == pytest.approx([0, np.nan, -0.5, np.nan], nan_ok=True, abs=1e-15)
-
-
-def test_group_codes_of_another_length_are_refused():
-    with pytest.raises(ValueError, match="group"):
-        alpha_by_groups(np.zeros((3, 2)), np.arange(2), 2, "nominal")

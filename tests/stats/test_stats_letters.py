@@ -72,9 +72,6 @@ def test_input_order_does_not_matter_and_undefined_values_have_no_letter():
     assert letters(value, significant) == ["b", "", "a", "ab", "ab"]
     order = np.array([4, 1, 0, 2, 3])
     assert letters(value[order], significant[np.ix_(order, order)]) == ["ab", "", "b", "a", "ab"]
-
-
-def test_edges():
     assert letters(np.array([]), _square(0)) == []
     assert letters(np.array([np.nan]), _square(1)) == [""]
     more = len(LETTERS) + 1

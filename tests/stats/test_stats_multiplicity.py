@@ -29,9 +29,6 @@ def test_undefined_p_values_are_not_counted():
     adjusted = holm(p)
     assert np.isnan(adjusted).tolist() == [False, True, False, False, True]
     assert adjusted[[0, 2, 3]].tolist() == multipletests([0.04, 0.01, 0.03], method="holm")[1].tolist()
-
-
-def test_edges():
     assert holm(np.array([])).size == 0
     assert np.isnan(holm(np.full(2, np.nan))).all()
     given_p = np.array([0.5, 0.1])
@@ -49,6 +46,11 @@ def test_against_controls_by_hand():
     # Below a control, of all six tests: .001 x 6, .004 x 5 = .02; .2 x 4 = .8 (the other three count with 1).
     expected = [[0.03, 0.06], [0.03, 0.8], [0.006, 0.02]]
     assert holm_against(p, difference) == pytest.approx(np.array(expected), abs=1e-15)
+    p, difference = np.array([[0.01, np.nan], [0.04, 0.02], [np.nan, np.nan]]), np.full((3, 2), 0.1)
+    # First control: .01 x 2, .04. Second: .02. Above every control: .01 x 2 and .04, for the first control of both.
+    assert holm_against(p, difference) == pytest.approx(
+        np.array([[0.02, np.nan], [0.04, 0.02], [np.nan, np.nan]]), abs=1e-15, nan_ok=True
+    )
 
 
 cells = st.tuples(st.floats(0, 0.1), st.sampled_from([-1.0, 1.0, 1.0, 1.0]))
@@ -64,11 +66,3 @@ def test_above_all_controls_is_holm_over_the_metrics_of_the_largest_p(table):
     # One control at a time, the claims are at most those of Holm over the metrics.
     for control, own in enumerate(np.where(difference > 0, p, 1.0).T):
         assert (holm(own) <= adjusted[:, control])[difference[:, control] > 0].all()
-
-
-def test_a_pair_of_metric_and_control_that_was_not_tested_is_not_counted():
-    p, difference = np.array([[0.01, np.nan], [0.04, 0.02], [np.nan, np.nan]]), np.full((3, 2), 0.1)
-    # First control: .01 x 2, .04. Second: .02. Above every control: .01 x 2 and .04, for the first control of both.
-    assert holm_against(p, difference) == pytest.approx(
-        np.array([[0.02, np.nan], [0.04, 0.02], [np.nan, np.nan]]), abs=1e-15, nan_ok=True
-    )

@@ -22,17 +22,11 @@ def test_flips_are_the_pairs_in_opposite_order():
     tau, flips = rank_agreement(one, other)
     assert flips == [2]
     assert tau == pytest.approx([-1 / 3], abs=1e-15)
-
-
-def test_a_tie_is_no_flip_and_one_ranking_against_itself_is_exactly_one():
     one, other = np.array([[2.0], [1.0]]), np.array([[1.0], [1.0]])
     tau, flips = rank_agreement(one, other)
     assert flips == [0]
     assert np.isnan(tau[0])
     assert rank_agreement(one, one)[0] == [1.0]
-
-
-def test_a_missing_value_leaves_its_resample_undefined_alone():
     one = np.array([[1.0, 1.0], [np.nan, 2.0]])
     tau, flips = rank_agreement(one, np.array([[1.0, 1.0], [2.0, 2.0]]))
     assert np.isnan([tau[0], flips[0]]).all()

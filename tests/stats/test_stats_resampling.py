@@ -26,6 +26,10 @@ def test_a_resample_draws_as_many_groups_as_there_are():
     assert (weights.sum(axis=1) == 50).all()
     # A group is left out with chance (1 - 1/50)**50 = .364; 10,000 draws give a standard error below .005.
     assert np.mean(weights[1:] == 0) == pytest.approx(0.364, abs=0.02)
+    assert weights_of(bootstrap(0, 4, seed=0)).shape == (5, 0)
+    assert weights_of(bootstrap(4, 0, seed=0)).tolist() == [[1, 1, 1, 1]]
+    assert (weights_of(bootstrap(1, 3, seed=0)) == 1).all()
+    assert _tile(np.array([[1, 300]]), 0, 2).tolist() == [[1, 300]]
 
 
 @pytest.mark.parametrize("values", [[1, 2, 2, 2], [2, 2, 2, 1], [1, 1, 1, 1], [2, 1, 2, 2], [2, 2, 3, 2], [1, 2, 2, 3]])
@@ -45,21 +49,11 @@ def test_draws_depend_on_groups_number_and_seed_alone():
     assert (weights_of(bootstrap(30, 10, seed=6)) != weights).any()
 
 
-def test_counts_beyond_a_byte_do_not_overflow():
-    assert (weights_of(bootstrap(1, 3, seed=0)) == 1).all()
-    assert _tile(np.array([[1, 300]]), 0, 2).tolist() == [[1, 300]]
-
-
 @pytest.mark.parametrize("arguments", [(-1, 1, 0), (1, -1, 0), (1, 1, -1)])
 def test_negative_arguments_are_refused(arguments):
     for draw in (bootstrap, swaps):
         with pytest.raises(ValueError, match="must not be negative"):
             draw(*arguments)
-
-
-def test_no_groups_and_no_resamples():
-    assert weights_of(bootstrap(0, 4, seed=0)).shape == (5, 0)
-    assert weights_of(bootstrap(4, 0, seed=0)).tolist() == [[1, 1, 1, 1]]
 
 
 def test_draws_too_large_to_keep_are_the_same(monkeypatch):

@@ -27,12 +27,16 @@ from metaeval.stats.risk_control import (
 )
 
 
-def test_29_labels_without_a_miss_tell_a_tenth():
+def test_29_labels_without_a_miss_tell_a_tenth_and_more_reach_a_power():
     # .9 ** 28 = .0523 and .9 ** 29 = .0471.
     assert labels_for(0.1, 0.05) == 29
     assert labels_for(0.1, 0.05, misses=1) == 46
     # ln .05 / ln(1 - 1e-9) is 2,995,732,272.1, and not every number up to it is tried.
     assert labels_for(1e-9, 0.05) == pytest.approx(2_995_732_273, rel=1e-9)
+    n = labels_for_power(0.04, 0.1, 0.05)
+    most = max(k for k in range(n) if binom.cdf(k, n, 0.1) <= 0.05)
+    assert binom.cdf(most, n, 0.04) >= 0.8
+    assert labels_for_power(0.1, 0.1, 0.05) is None
 
 
 def test_tail_and_bound_are_the_binomial_ones():
@@ -42,13 +46,6 @@ def test_tail_and_bound_are_the_binomial_ones():
         exact = binomtest(misses, labels).proportion_ci(0.9, "exact").high
         assert upper_bound(misses, labels, 0.05) == pytest.approx(exact)
     assert tail(5, 5, 0.1) == upper_bound(5, 5, 0.05) == 1
-
-
-def test_labels_for_power_reach_their_power():
-    n = labels_for_power(0.04, 0.1, 0.05)
-    most = max(k for k in range(n) if binom.cdf(k, n, 0.1) <= 0.05)
-    assert binom.cdf(most, n, 0.04) >= 0.8
-    assert labels_for_power(0.1, 0.1, 0.05) is None
 
 
 @pytest.mark.parametrize(
@@ -173,13 +170,10 @@ def test_the_last_threshold_before_the_first_failure_is_taken():
     assert [one.flagged for one in tested] == [1, 0, 0, 0, 0]
 
 
-def test_no_unsupported_label_gives_no_gate():
+def test_without_labels_there_is_an_order_and_no_gate():
     tested, passed = choose_threshold(np.ones(3), np.zeros(3), np.ones(3), np.arange(3), np.array([2.0]), 0.1, 0.05)
     assert passed == 0
     assert tested[0].bound == 1
-
-
-def test_the_order_is_made_without_labels():
     assert threshold_order(np.array([1.0, 2, 2, -np.inf])).tolist()[0] == np.inf
     assert (np.diff(threshold_order(np.random.default_rng(0).random(500))) < 0).all()
 

@@ -104,8 +104,5 @@ def test_real_answers(real):
     assert corpus.dropped["claims without evidence"] == 482 + 3
     assert corpus.dropped["claims with evidence and no support judgement (N/A)"] == 123
     assert corpus.dropped["claims with evidence and no support judgement (empty)"] == 3
-
-
-def test_real_splits_hold_no_duplicate(real):
     for split in ("rand_val", "rand_test", "domain_val", "domain_test"):
         assert "answers that another file of the split has too" not in real(DATASET, split).dropped

@@ -30,9 +30,6 @@ def test_claims_and_passages_are_shared_and_judgements_numbered(made):
     ]
     assert [len(corpus.documents), len(corpus.statements)] == [3, 2]
     assert corpus.statements["claim-001"].group == "claim-001"
-
-
-def test_refuting_passages_may_be_left_out(made):
     corpus = made(DATASET, ROWS, refute="drop")
     # The other judgements keep the ids that they have without the option.
     assert [c.id for c in corpus.citations] == ["claim-001:1", "claim-001:2", "claim-001:4", "claim-002:1"]
@@ -54,9 +51,6 @@ def test_real_counts(real):
     assert stances == {"completely-support": 696, "partially-support": 391, "irrelevant": 2057, "refute": 161}
     assert corpus.level_counts() == {"full": 696, "partial": 391, "none": 2057 + 161}
     assert real(DATASET, refute="drop").level_counts()["none"] == 2057
-
-
-def test_real_claims_with_several_levels(real):
     # The same row: 378 claims have at least two of the three levels.
     levels = defaultdict(set)
     for citation in real(DATASET).citations:

@@ -75,28 +75,22 @@ def test_the_real_files_are_those_that_the_card_pins(name, real_folder):
         assert row.status == "missing" or row.path.stat().st_size == row.file.size
 
 
-def test_unknown_options_and_values_are_told():
+def test_options_have_defaults_and_unknown_ones_are_told():
     with pytest.raises(UserError, match=r"Unknown option of qasem 'sorce'\. Did you mean 'source'"):
         load_dataset(qasem.DATASET, options={"sorce": "all"})
     with pytest.raises(UserError, match=r"Unknown value of qasem's option source: 'clif'\. Did you mean 'cliff'"):
         load_dataset(qasem.DATASET, options={"source": "clif"})
     with pytest.raises(UserError, match="Known: none"):
         load_dataset(wice.DATASET, options={"source": "all"})
-
-
-def test_options_come_with_their_defaults():
     assert check_options(qasem.DATASET, {}) == {"source": "verifiability"}
     assert check_options(qasem.DATASET, {"source": "all"}) == {"source": "all"}
 
 
-def test_documents_of_one_text_are_one_document():
+def test_documents_of_one_text_are_one_document_and_statements_of_one_id_one():
     draft = CorpusDraft("x")
     assert draft.document("a", url="u") == draft.document("a", url="v") != draft.document("b", url="u")
     assert draft.document(url="u") == draft.document(url="u") != draft.document(url="v")
     assert draft.document(sentences=("a",)) != draft.document("a")
-
-
-def test_two_statements_under_one_id_are_an_error():
     draft = CorpusDraft("x")
     draft.statement(Statement("s", "a", "g"))
     draft.statement(Statement("s", "a", "g"))

@@ -35,6 +35,7 @@ def test_sources_are_chosen_and_the_rest_is_counted(made):
     found = (statement.id, statement.text, statement.group, statement.system)
     assert found == ("cliff-118-bart", "A b. C!", "118", "bart")
     assert len(made(DATASET, [ROW, CLIFF], source="all").citations) == 2
+    assert made(DATASET, [{**ROW, "qas": []}]).dropped == {"rows without a judged question": 1}
 
 
 @pytest.mark.parametrize(
@@ -50,10 +51,6 @@ def test_sources_are_chosen_and_the_rest_is_counted(made):
 def test_level_by_majority_of_each_question(made, votes, level):
     row = {**ROW, "qas": [{"annotations": question} for question in votes]}
     assert made(DATASET, [row]).citations[0].level is level
-
-
-def test_a_row_without_questions_is_counted(made):
-    assert made(DATASET, [{**ROW, "qas": []}]).dropped == {"rows without a judged question": 1}
 
 
 def test_faulty_rows_are_told(refuses_each_field, made):
@@ -100,7 +97,4 @@ def test_real_counts(real):
     assert sum(corpus.dropped.values()) == 299 - 189
     assert len(real(DATASET, source="all").citations) == 299
     assert len(real(DATASET, "dev").citations) + len(real(DATASET, "test").citations) == 189
-
-
-def test_real_systems(real):
     assert {s.system for s in real(DATASET).statements.values()} == {"bing_chat", "neeva", "perplexity"}

@@ -24,9 +24,6 @@ def test_a_row_becomes_a_citation(made):
     assert [one.sentences for one in citation.evidence] == [(2, 0), (1, 2)]
     assert corpus.documents[citation.document_id].sentences == ("One.", " ", "Three.")
     assert corpus.statements["dev1"].group == "An Article"
-
-
-def test_claims_on_one_page_share_its_document(made):
     corpus = made(DATASET, [ROW, row("dev2"), row("dev3", evidence=["Other.", "page.", "x"])])
     assert [len(corpus.documents), len(corpus.statements)] == [2, 3]
 

@@ -31,16 +31,11 @@ def load(tmp_path):
     return loaded
 
 
-def test_a_claims_document_is_its_chunks_sentences_in_the_order_of_the_page(load):
+def test_a_claims_document_is_its_chunks_sentences_and_its_score_their_highest(load):
     corpus = load()
     document = corpus.documents[corpus.citations[0].document_id]
     assert document.sentences == ("Sentence 0 of a.", "Sentence 2 of a.", "Sentence 4 of a.")
     assert corpus.level_counts() == {"full": 1, "partial": 0, "none": 1}
-
-
-def test_a_claim_takes_the_highest_score_of_its_chunks_and_a_missing_verdict_is_missing(
-    load,
-):
     assert dict(load().scores) == {
         **{metric: {"a": 0.7, "b": 0.4} for metric in T5},
         **{metric: {"a": 0.5, "b": None} for metric in CHAT},
