@@ -119,33 +119,28 @@ def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]
 def _best_spans(model: Any, tokenizer: Any, windows: Sequence[ContextWindow]) -> list[AnswerSpan]:
     """Return the best answer of each window, in order; windows of similar length share a batch."""
     import torch
+    from torch.nn.utils.rnn import pad_sequence
 
     order = sorted(range(len(windows)), key=lambda number: -len(windows[number][0].ids))
     spans: dict[int, AnswerSpan] = {}
     for begin in range(0, len(order), _BATCH):
         numbers = order[begin : begin + _BATCH]
         encodings = [windows[number][0] for number in numbers]
+        # The model's inputs by name, padded on the right: (encodings, tokens of the longest one) each.
+        rows = {
+            "input_ids": ([encoding.ids for encoding in encodings], tokenizer.pad_token_id),
+            "attention_mask": ([encoding.attention_mask for encoding in encodings], 0),
+            "token_type_ids": ([encoding.type_ids for encoding in encodings], tokenizer.pad_token_type_id),
+        }
+        inputs = {
+            name: pad_sequence([torch.tensor(row) for row in ids], batch_first=True, padding_value=padding)
+            for name, (ids, padding) in rows.items()
+            if name in tokenizer.model_input_names
+        }
         with torch.inference_mode():
-            output = model(**_tensors(encodings, tokenizer, model.device))
+            output = model(**{name: rows_of.to(model.device) for name, rows_of in inputs.items()})
         starts, ends = output.start_logits.float().cpu().numpy(), output.end_logits.float().cpu().numpy()
         for row, number in enumerate(numbers):
             length = len(windows[number][0].ids)
             spans[number] = best_span(starts[row, :length], ends[row, :length], windows[number][1])
     return [spans[number] for number in range(len(windows))]
-
-
-def _tensors(encodings: Sequence[Any], tokenizer: Any, device: Any) -> dict[str, Any]:
-    """Return the model's inputs by name, padded on the right: (encodings, tokens of the longest one) each."""
-    import torch
-    from torch.nn.utils.rnn import pad_sequence
-
-    rows = {
-        "input_ids": ([encoding.ids for encoding in encodings], tokenizer.pad_token_id),
-        "attention_mask": ([encoding.attention_mask for encoding in encodings], 0),
-        "token_type_ids": ([encoding.type_ids for encoding in encodings], tokenizer.pad_token_type_id),
-    }
-    return {
-        name: pad_sequence([torch.tensor(row) for row in ids], batch_first=True, padding_value=padding).to(device)
-        for name, (ids, padding) in rows.items()
-        if name in tokenizer.model_input_names
-    }

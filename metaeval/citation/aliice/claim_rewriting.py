@@ -199,16 +199,14 @@ def reply_shares(rows: Sequence[Mapping[str, Any]]) -> list[Measured]:
     ]
 
 
-def verdict_changes(
-    rows: Sequence[Mapping[str, Any]], group: Ints, n_groups: int, resampling: Resampling
-) -> list[Measured]:
+def verdict_changes(rows: Sequence[Mapping[str, Any]], group: Ints, n_groups: int, drawn: Resampling) -> list[Measured]:
     """Return how joint verdicts on old and new wordings agree and differ, over the claims that have both.
 
     group: (rows,) code of the group of each row's answer. n_groups: number of codes.
     """
     judged = [(row["joint_before"], row["joint_after"], of) for row, of in zip(rows, group, strict=True)]
     before, after, of = np.array([each for each in judged if None not in each], dtype=np.int64).reshape(-1, 3).T
-    agreed = pair_agreement(np.stack([before, after], axis=1), 2, of, n_groups, resampling, [(0, 1)])
+    agreed = pair_agreement(np.stack([before, after], axis=1), 2, of, n_groups, drawn, [(0, 1)])
     both = int(before.size)
     return [
         ("same verdict", agreed["equal"], both),
@@ -229,9 +227,8 @@ def rewritten_bounds(
     """
     pairs = [(row["joint_before"], row["joint_after"]) for row in rows]
     known = [pair for pair in pairs if None not in pair]
-    missing = sum(
-        None in pair and (row["answer"], row["claim_number"]) in left_out for row, pair in zip(rows, pairs, strict=True)
-    )
+    keys = [(row["answer"], row["claim_number"]) for row in rows]
+    missing = sum(None in pair and key in left_out for pair, key in zip(pairs, keys, strict=True))
     same = AnswerShare(sum(old == new for old, new in known), len(known), missing)
     left = Counter(answer for answer, _ in left_out)
     shares = [AnswerShare(share.hits, share.total, left[answer]) for answer, share in recall.items()]

@@ -27,7 +27,6 @@ from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Entails, NliPair, Passage
 from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read_object, read_prompt, reply_form
-from metaeval.scoring.contract import ThreeWay
 from metaeval.stats.arrays import Bools, Floats, Ints, ratio
 
 # Baselines that a chat model judges; a metric judges AutoAIS.
@@ -78,11 +77,10 @@ def response_means(values: Units, cited: Bools, response: Ints, n: int, scenario
     statements has no value; in the scenario "cited", one without citations is 0, as CiteEval publishes.
     """
     used = cited | (scenario == "full")
-    counts = np.bincount(response[used], minlength=n)
+    of = response[used]
+    counts = np.bincount(of, minlength=n)
     masked = (np.bincount(response, minlength=n) > 0) & (counts == 0)
-    value, worst, best = (
-        np.where(masked, 0.0, ratio(np.bincount(response[used], column[used], n), counts)) for column in values
-    )
+    value, worst, best = (np.where(masked, 0.0, ratio(np.bincount(of, column[used], n), counts)) for column in values)
     # Rounding can move a mean of estimates out of its ends.
     return Units(np.where(worst == best, worst, np.clip(value, worst, best)), worst, best)
 
@@ -316,9 +314,8 @@ def attrscore(
         worth["Extrapolatory"] = extrapolatory
         known = _known_or_missing([worth.get(label, other) for label in every])
         values[mode] = estimated(_mean_of_citations(known, of, len(labelled)), kinds)
-    words: list[StatementRow] = [
-        {f"attrscore_labels_{judge_name}": "; ".join(label or "?" for label in row)} for row in labelled
-    ]
+    column = f"attrscore_labels_{judge_name}"
+    words: list[StatementRow] = [{column: "; ".join(label or "?" for label in row)} for row in labelled]
     return JudgedStatements(values, words, Counter(every))
 
 
@@ -327,9 +324,8 @@ def attrscore_inquiries(responses: Sequence[Response], splits: Sequence[Split], 
     prompt = LABEL.prompt()
     inquiries: list[Inquiry] = []
     for where, response, statement, passage in _cited_passages(responses, splits):
-        content = prompt.fill(
-            query=shown(response.question), statement=shown(statement.text), passages=shown_passage(passage)
-        )
+        query, text = shown(response.question), shown(statement.text)
+        content = prompt.fill(query=query, statement=text, passages=shown_passage(passage))
         inquiries.append(Inquiry(LABEL, *where, make(content, LABEL.form)))
     return inquiries
 
@@ -356,13 +352,6 @@ def labels_by_metric(
     unique = list(dict.fromkeys(pairs.values()))
     labels = dict(zip(unique, label(unique), strict=True)) if unique else {}
     return {where: labels[pair] for where, pair in pairs.items()}
-
-
-def most_probable_label(ways: ThreeWay | None) -> str | None:
-    """Return AttrScore's label of the most probable class, the first of equals. ways: (support, neither, against)."""
-    attributable, contradictory, extrapolatory = LABEL.choices
-    labels = (attributable, extrapolatory, contradictory)
-    return None if ways is None else labels[max(range(3), key=lambda place: ways[place])]
 
 
 def _cited_passages(

@@ -135,9 +135,7 @@ def further_rounds(
         if not moving or len(rounds) > most:
             return rounds, frozenset(circling)
         moved = [last.edits[number].answer for number in moving]
-        again = judged_round(
-            moved, [split_response(answer, options, splitter) for answer in moved], ask, asking, options
-        )
+        again = judged_round(moved, [split_response(each, options, splitter) for each in moved], ask, asking, options)
         answers, splits, judged = list(last.answers), list(last.rated.splits), list(last.rated.judged)
         edits, recut = list(last.edits), set()
         for place, number in enumerate(moving):
@@ -148,9 +146,8 @@ def further_rounds(
             answers[number], splits[number] = moved[place], again.rated.splits[place]
             judged[number], edits[number] = again.rated.judged[place], again.edits[place]
         values = values_of(answers, splits, judged, asking.mode, options)
-        rounds.append(
-            Round(Rated(answers, splits, judged, values, options), edits, frozenset(moving), frozenset(recut))
-        )
+        rated = Rated(answers, splits, judged, values, options)
+        rounds.append(Round(rated, edits, frozenset(moving), frozenset(recut)))
 
 
 def _changes(
@@ -226,21 +223,16 @@ def _applied(text: str, changes: Sequence[_Change]) -> str:
     pieces, end = [], 0
     for start, stop, new in joined:
         if not new:
-            start, stop = _with_space(text, start, stop)
+            # The white space around a removed bracket that becomes superfluous goes too.
+            left, right = len(text[:start].rstrip()), len(text) - len(text[stop:].lstrip())
+            before, behind = text[left:start], text[stop:right]
+            if behind and (left == 0 or ("\n" in before and "\n" not in behind)):
+                stop = right
+            elif behind or right == len(text) or text[stop] in _CLOSING:
+                start = left
         pieces += [text[end:start], new]
         end = stop
     return "".join([*pieces, text[end:]])
-
-
-def _with_space(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the offsets of a removed bracket, extended by adjacent white space that becomes superfluous."""
-    left, right = len(text[:start].rstrip()), len(text) - len(text[end:].lstrip())
-    before, behind = text[left:start], text[end:right]
-    if behind and (left == 0 or ("\n" in before and "\n" not in behind)):
-        return start, right
-    if behind or right == len(text) or text[end] in _CLOSING:
-        return left, end
-    return start, end
 
 
 def counts_of(before: Round, after: Round | None, numbers: Sequence[int]) -> dict[str, int]:
@@ -250,16 +242,12 @@ def counts_of(before: Round, after: Round | None, numbers: Sequence[int]) -> dic
     the next round; None: count the edits that the last round proposes, which are not applied.
     """
     changed = before.moving if after is None else after.changed
-    changed_answers = [n for n in numbers if n in changed]
-    fates = Counter(
-        fate for n in numbers for fate in before.edits[n].fates.values() if n in changed or fate != "changed"
-    )
-    done = Counter(
-        (edit.action, edit.reason) for n in changed_answers for edits in before.edits[n].done.values() for edit in edits
-    )
-    problems = sum((before.edits[n].problems for n in numbers), Counter[str]())
+    edited, moved = before.edits, [n for n in numbers if n in changed]
+    fates = Counter(fate for n in numbers for fate in edited[n].fates.values() if n in changed or fate != "changed")
+    done = Counter((edit.action, edit.reason) for n in moved for edits in edited[n].done.values() for edit in edits)
+    problems = sum((edited[n].problems for n in numbers), Counter[str]())
     return {
-        "answers changed": len(changed_answers),
+        "answers changed": len(moved),
         **{f"statements {fate}": fates[fate] for fate in ("changed", "unchanged", "not judged", "marks not found")},
         **{
             f"{action}: {reason}": done[action, number]

@@ -113,9 +113,8 @@ class Rated:
 
     def whole(self, measure: CiteEvalMeasure, scenario: CitedScenario = "full") -> tuple[Units, Ints, Ints]:
         """Return the values of the responses; see `response_values`."""
-        return response_values(
-            self.values[measure], self.cited, self.response, len(self.splits), scenario, self.options
-        )
+        values, n = self.values[measure], len(self.splits)
+        return response_values(values, self.cited, self.response, n, scenario, self.options)
 
     def statistic(
         self, measure: CiteEvalMeasure, scenario: CitedScenario = "full", missing: Literal[0, 1] | None = None

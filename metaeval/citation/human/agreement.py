@@ -17,16 +17,16 @@ import numpy as np
 from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated
 from metaeval.citation.citeeval.options_and_values import CONTEXTS, RETRIEVAL, CitedScenario, context_of
 from metaeval.citation.data_model import Answer, group_of
-from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, Level, known, rating_of
+from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, known, rating_of
 from metaeval.citation.human.rating_files import match_judgements
-from metaeval.citation.measures import group_codes, interval_of, means, replicates
-from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha, rank_agreement
+from metaeval.citation.measures import group_codes
+from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha
 from metaeval.stats.arrays import Bools, Floats, Ints, codes_of, ratio
 from metaeval.stats.correlations import pearson, rank_correlations
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import SIGNED
 from metaeval.stats.intervals import DEFAULT, Resampling, intervals
-from metaeval.stats.resampling import bootstrap, replicate
+from metaeval.stats.resampling import replicate
 
 CorrelationName = Literal["pearson", "spearman", "kendall"]
 
@@ -218,32 +218,6 @@ def macro_f1(counts: Ints) -> float:
     return float(np.nan_to_num(class_scores(counts)["f1"][used]).mean()) if used.any() else np.nan
 
 
-def over_systems(
-    level: Level, resampling: Resampling
-) -> tuple[list[float | None], dict[str, tuple[list[float | None], Estimate]]]:
-    """Return people's mean ratings of the systems, and by measure its means, with Kendall's tau-b of both.
-
-    Means are in the order of `Level.systems`, None without a row; a measure's are over rows with a value, and tau-b is
-    that with the mean ratings of the same rows, without an interval from one group.
-    """
-    rows = level.ratings.columns
-    group, n_groups = codes_of([row.group for row in rows]), len({row.group for row in rows})
-    draws = bootstrap(n_groups, resampling.n if n_groups > 1 else 0, resampling.seed)
-    system_rows = [np.flatnonzero([row.system == system for row in rows]) for system in level.systems]
-
-    def mean_values(values: Floats) -> Floats:
-        """Return the means of the systems under each weighting, (systems, R). values: (n,), NaN where there is none."""
-        mean = means([*map(known, values.tolist())])
-        return np.array([replicates(mean, numbers, group, draws) for numbers in system_rows], dtype=np.float64)
-
-    measures = {}
-    for measure, values in level.values.items():
-        score = values["value"].to_numpy()
-        ours, theirs = mean_values(score), mean_values(np.where(np.isnan(score), np.nan, rows.gold))
-        measures[measure] = _first(ours), interval_of(rank_agreement(ours, theirs)[0], resampling.level)
-    return _first(mean_values(rows.gold)), measures
-
-
 def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Estimate, int]]:
     """Return Krippendorff's alphas among the annotators by name, each with its number of units.
 
@@ -275,19 +249,13 @@ def alphas(human: HumanSet, resampling: Resampling) -> dict[str, tuple[Estimate,
     return table
 
 
-def _alpha(
-    judgements: Floats, distance: Distance, groups: Sequence[str], resampling: Resampling
-) -> tuple[Estimate, int]:
+def _alpha(values: Floats, distance: Distance, groups: Sequence[str], resampling: Resampling) -> tuple[Estimate, int]:
     """Return Krippendorff's alpha of judgements, (units, annotators), and the number of units that two or more judged.
 
     groups: of each unit.
     """
     group, n_groups = codes_of(groups), len(set(groups))
-    prepared = alpha_by_groups(judgements, group, n_groups, distance)
-    pairable = (~np.isnan(judgements)).sum(axis=1) >= 2
+    prepared = alpha_by_groups(values, group, n_groups, distance)
+    pairable = (~np.isnan(values)).sum(axis=1) >= 2
     rows = np.bincount(group[pairable], minlength=n_groups)
     return intervals(partial(replicate, prepared), rows, resampling, SIGNED)[0], int(pairable.sum())
-
-
-def _first(values: Floats) -> list[float | None]:
-    return [known(value) for value in values[:, 0].tolist()]

@@ -82,7 +82,19 @@ def read_label_sets(paths: Sequence[Path], wanted: Mapping[str, Sequence[str]]) 
             for table, file, rows in zip(tables, names, places, strict=True):
                 reader = heading if len(tables) == 1 else file if len(headings) == 1 else f"{file}:{heading}"
                 cells[reader] = _column(table, heading, rows)
-        sets.append(_coded(name, cells))
+        if len(cells) < 2:
+            raise UserError(f"The labels {shown(name)} have one column: give two or more, as {name}=COLUMN,COLUMN.")
+        categories = {text.strip() for column in cells.values() for text in column} - {""}
+        if not categories:
+            raise UserError(f"The labels {shown(name)} are all blank: name columns that hold labels.")
+        of_text = {category: number_of(category) for category in sorted(categories)}
+        numeric = all(is_finite(number) for number in of_text.values())
+        ordered = sorted(of_text, key=of_text.__getitem__) if numeric else list(of_text)
+        numbers = np.array([of_text[each] for each in ordered], dtype=np.float64) if numeric else None
+        index = {category: place for place, category in enumerate(ordered)}
+        codes = np.array([[index.get(text.strip(), MISSING) for text in column] for column in cells.values()]).T
+        codes = codes.reshape(-1, len(cells)).astype(np.int64)
+        sets.append(LabelSet(name, list(cells), ordered, codes, numbers))
     first, rows = tables[0], places[0]
     roles = first.find({role: RATINGS[role] for role in ("id", "group", "system")}, None)
     known = {role: _column(first, heading, rows) for role, heading in roles.items()}
@@ -108,21 +120,6 @@ def _joined(tables: Sequence[UserTable]) -> list[Ints]:
         rows_by_id.append({unit: row for row, unit in enumerate(ids)})
     shared = [unit for unit in rows_by_id[0] if all(unit in rows for rows in rows_by_id)]
     return [np.array([rows[unit] for unit in shared], dtype=np.int64) for rows in rows_by_id]
-
-
-def _coded(name: str, cells: Mapping[str, Sequence[str]]) -> LabelSet:
-    if len(cells) < 2:
-        raise UserError(f"The labels {shown(name)} have one column: give two or more, as {name}=COLUMN,COLUMN.")
-    categories = {text.strip() for column in cells.values() for text in column} - {""}
-    if not categories:
-        raise UserError(f"The labels {shown(name)} are all blank: name columns that hold labels.")
-    of_text = {category: number_of(category) for category in sorted(categories)}
-    numeric = all(is_finite(number) for number in of_text.values())
-    ordered = sorted(of_text, key=lambda category: of_text[category]) if numeric else list(of_text)
-    numbers = np.array([of_text[each] for each in ordered], dtype=np.float64) if numeric else None
-    index = {category: place for place, category in enumerate(ordered)}
-    codes = np.array([[index.get(text.strip(), MISSING) for text in column] for column in cells.values()]).T
-    return LabelSet(name, list(cells), ordered, codes.reshape(-1, len(cells)).astype(np.int64), numbers)
 
 
 def label_columns(texts: Sequence[str]) -> dict[str, list[str]]:

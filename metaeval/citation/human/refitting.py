@@ -205,11 +205,8 @@ def agreement(refit: Refit, resampling: Resampling) -> dict[str, dict[str, Estim
     change = intervals(lambda draws: np.diff(both(draws)[:, :3], axis=0)[0], rows, resampling, (-2.0, 2.0))
     change += intervals(lambda draws: np.diff(both(draws)[:, 3], axis=0)[0], rows, resampling)
     names = ("pearson", "spearman", "kendall", "error")
-    rows_of = {
-        "published": [*correlations[:3], errors[0]],
-        "refit": [*correlations[3:], errors[1]],
-        "difference": change,
-    }
+    published, refitted = [*correlations[:3], errors[0]], [*correlations[3:], errors[1]]
+    rows_of = {"published": published, "refit": refitted, "difference": change}
     return {row: dict(zip(names, values, strict=True)) for row, values in rows_of.items()}
 
 

@@ -19,26 +19,20 @@ from metaeval.citation.human.annotator_columns import (
     read_label_sets,
 )
 from metaeval.citation.pipelines import options as shared
-from metaeval.citation.pipelines.cited import CitedSheets, Measure
+from metaeval.citation.pipelines.cited import CitedSheets
 from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, uncertainty
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError, count
 from metaeval.core.files import sha256_json
-from metaeval.report.result import Data
+from metaeval.report.result import Column, Data
 from metaeval.report.table import Note, plain
 from metaeval.runs.evaluate import resampling_of
 from metaeval.stats.estimate import Estimate
 
-_MEASURES = [
-    Measure(key, label, scale=1, digits=2).column
-    for key, label in (
-        ("equal", "equal"),  # share of the units that both labelled with equal labels
-        ("kappa", "kappa"),  # Cohen's
-        ("fleiss", "Fleiss"),
-        ("alpha", "alpha"),  # Krippendorff's, nominal
-        ("alpha_interval", "alpha (interval)"),  # of labels that are numbers
-    )
-]
+# The share of equal labels among the units that both labelled, Cohen's kappa, Fleiss' kappa, and Krippendorff's alpha,
+# nominal and, of labels that are numbers, by intervals.
+_TEXT = {"equal": "equal", "kappa": "kappa", "fleiss": "Fleiss", "alpha": "alpha", "alpha_interval": "alpha (interval)"}
+_MEASURES = [Column(key=key, label=label, digits=2) for key, label in _TEXT.items()]
 
 
 def as_texts(value: Any) -> Any:

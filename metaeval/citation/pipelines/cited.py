@@ -357,9 +357,7 @@ class CitedTable:
         more: further sentences of the pipeline; empty ones are left out.
         """
         places = range(len(self.systems))
-        texts = [
-            Counter((int(self.group[row]), self.answers[row].text) for row in self.rows(place)) for place in places
-        ]
+        texts = [Counter((int(self.group[row]), self.answers[row].text) for row in self.rows(at)) for at in places]
         questions = [{code for code, _ in answers} for answers in texts]
         sentences = [sentence for sentence in more if sentence]
         if len(texts) > 1 and not set.intersection(*questions):
@@ -374,10 +372,8 @@ class CitedTable:
         for backend in backends:
             ledger = backend.ledger
             if ledger.pairs and ledger.cut_pairs >= _CUT * ledger.pairs:
-                cut = share(ledger.cut_pairs, ledger.pairs)
-                sentences.append(
-                    f"{plain(backend.name)} truncates {cut} of pairs: it misses support in the part that is cut off"
-                )
+                cut = f"{plain(backend.name)} truncates {share(ledger.cut_pairs, ledger.pairs)} of pairs"
+                sentences.append(f"{cut}: it misses support in the part that is cut off")
         return Note("warning", "; ".join(sentences))
 
     def _lacking(self, each: Judged) -> str:

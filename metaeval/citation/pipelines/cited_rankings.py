@@ -65,9 +65,8 @@ def _ranks(cited: CitedTable, values: Mapping[str, Floats], shared: Provenance) 
         table.add("", system, [UNDEFINED if place is None else str(place) for place in places])
     for key, judge, ranking in columns:
         line = {"backend": judge, "measure": key}
-        table.records.extend(
-            {"system": system, **line, "rank": rank} for system, rank in zip(cited.systems, ranking, strict=True)
-        )
+        ranked = zip(cited.systems, ranking, strict=True)
+        table.records.extend({"system": system, **line, "rank": rank} for system, rank in ranked)
     groups = tuple(ColumnGroup(cited.ranked[key][0], len(cited.judges)) for key in values)
     headings = ("system", *(plain(judge) for _, judge, _ in columns))
     return shared.lines("rankings", "Ranks of the systems under each backend", headings, table, groups=groups)

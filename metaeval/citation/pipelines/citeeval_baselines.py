@@ -22,7 +22,6 @@ from metaeval.citation.citeeval.baselines import (
     attrscore,
     autoais,
     labels_by_metric,
-    most_probable_label,
     prompts_of,
     response_means,
 )
@@ -130,9 +129,8 @@ def add_baselines(
                     columns[f"{key}_most{ending}"] = cells(units.best)
         statements.update({key: [row[key] for row in judged.words] for key in (judged.words or [{}])[0]})
         reasons = {None: "got no label", UNREAD: "got none of the three", NO_PASSAGE: "of no passage with text"}
-        lost = [
-            f"{count(judged.labels[label], 'citation')} {why}" for label, why in reasons.items() if judged.labels[label]
-        ]
+        given = judged.labels
+        lost = [f"{count(given[label], 'citation')} {why}" for label, why in reasons.items() if given[label]]
         if lost:
             labels.append((plain(str(judge)), "; ".join(lost)))
 
@@ -140,9 +138,8 @@ def add_baselines(
         values = autoais(rated.responses, rated.splits, backend.entails)
         add("autoais", backend, JudgedStatements(values, [], Counter()), f"_{backend.name}", baseline="autoais")
     for name, judged in rated.baselines.items():
-        fields = asked_fields(
-            asking, models, prompts_of([LABEL] if name == "attrscore" else KINDS), max_tokens=BASELINE_TOKENS
-        )
+        prompts = prompts_of([LABEL] if name == "attrscore" else KINDS)
+        fields = asked_fields(asking, models, prompts, max_tokens=BASELINE_TOKENS)
         add(name, asking.model, judged, f"_{asking.model}" if name == "attrscore" else "", baseline=name, **fields)
     for metric in labellers.names:
         by_place, signed, cut = _labelled(metric, labellers, rated, progress)
@@ -157,13 +154,16 @@ def _labelled(
 ) -> tuple[Mapping[Where, str | None], dict[str, Any], str]:
     """Return a metric's labels (the most probable of its classes), its fields in signatures, and what it may cut."""
     metric = judge_of(name, metrics)
+    attributable, contradictory, extrapolatory = LABEL.choices
+    by_class = (attributable, extrapolatory, contradictory)  # a metric gives (support, neither, against)
 
     def label(pairs: Sequence[NliPair]) -> list[str | None]:
         metric.prepare(*([*dict.fromkeys(texts)] for texts in zip(*pairs, strict=True)))
         labels: list[str | None] = []
         for start in range(0, len(pairs), _PAIRS):
             sources, claims = zip(*pairs[start : start + _PAIRS], strict=True)
-            labels += [most_probable_label(ways) for ways in metric.entail(sources, claims)]
+            every = metric.entail(sources, claims)
+            labels += [None if ways is None else by_class[max(range(3), key=ways.__getitem__)] for ways in every]
             if progress:
                 progress(name, len(labels), len(pairs))
         return labels

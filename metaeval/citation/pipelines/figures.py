@@ -154,5 +154,5 @@ def _pipeline(folder: Path) -> str:
 
 
 def _sheets(folder: Path, pattern: str = "*.json") -> list[Table]:
-    paths: list[Any] = [path for path in sorted(folder.glob(pattern)) if path.name != NAME]
+    paths = (path for path in sorted(folder.glob(pattern)) if path.name != NAME)
     return [load_table(path) for path in paths if read_versioned(path)[1] == SCHEMA]

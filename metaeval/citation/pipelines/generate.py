@@ -96,10 +96,8 @@ def _run(options: GenerateOptions, progress: Progress) -> Done:
     if len(lost) == len(drafts):
         unread = [draft.unread for draft in drafts if draft.unread is not None]
         first, why = drafts[0], why_unread(unread, chat.max_tokens)
-        raise UserError(
-            f"No answer was generated to any of {len(drafts):,} questions, so nothing was written. The first question "
-            f"is {first.trouble} at the stage {first.stage!r}. Replies: {why}."
-        )
+        held = f"No answer was generated to any of {len(drafts):,} questions, so nothing was written"
+        raise UserError(f"{held}. The first is {first.trouble} at the stage {first.stage!r}. Replies: {why}.")
     prompts, named = load_prompts(chosen, chat), prompt_names(chosen)
     asking = {name: value for name, value in chat.identity().items() if name != "model"}
     fields = {

@@ -183,15 +183,13 @@ def _edits(cited: CitedTable, shared: Provenance, rounds: Sequence[Round], took:
     table, turns = TableLines(), [f"round {turn}" for turn in range(1, len(rounds))] + ["not done"]
     for place, system in enumerate(cited.systems):
         numbers = cited.rows(place).tolist()
-        counts_by_turn = [counts_of(*pair, numbers) for pair in zip(rounds, [*rounds[1:], None], strict=True)]
-        names = [
-            name for name in dict.fromkeys(chain(*counts_by_turn)) if any(counts.get(name) for counts in counts_by_turn)
-        ]
+        by_turn = [counts_of(*pair, numbers) for pair in zip(rounds, [*rounds[1:], None], strict=True)]
+        names = [name for name in dict.fromkeys(chain(*by_turn)) if any(counts.get(name) for counts in by_turn)]
         for name in names:
-            table.add(plain(system), name, [f"{counts.get(name, 0):,}" for counts in counts_by_turn])
+            table.add(plain(system), name, [f"{counts.get(name, 0):,}" for counts in by_turn])
         table.records.extend(
             {"system": system, "round": turn, "count": name, "value": counts.get(name, 0)}
-            for turn, counts in zip(turns, counts_by_turn, strict=True)
+            for turn, counts in zip(turns, by_turn, strict=True)
             for name in names
         )
     for name, value in took.items():

@@ -108,9 +108,7 @@ def entailment(
             chunk_pairs += [(text, claim) for text in [chunk.text for chunk in chunks] or [source]]
             rows.append(UnitRow("", "", "", None, False, tuple(range(first, len(chunk_pairs))), "", 0, 0))
         with plug_in(name):
-            if requests is not None and (
-                bodies := metric.requests(*zip(*chunk_pairs, strict=True)) if chunk_pairs else {}
-            ):
+            if requests is not None and chunk_pairs and (bodies := metric.requests(*zip(*chunk_pairs, strict=True))):
                 raise RequestsWritten(write_batch(requests, bodies))
             scores = score_pairs(metric, chunk_pairs, store, report, execute).answers
         best = aggregate(scores, rows, Aggregation("max"), card.direction)

@@ -65,9 +65,7 @@ Files = Annotated[tuple[Path, ...], BeforeValidator(read_from), Flag("FILE", mul
 FilesToRead = Annotated[tuple[Any, ...], BeforeValidator(read_from), Flag("FILE", multiple=True, argument=True)]
 
 # A threshold as text: a number, a number per metric, or soft.
-Threshold = Annotated[
-    float | str | None, AfterValidator(lambda value: None if value is None else str(value)), Flag("X")
-]
+Threshold = Annotated[float | str | None, AfterValidator(lambda x: None if x is None else str(x)), Flag("X")]
 
 ProfileName = Annotated[
     str,

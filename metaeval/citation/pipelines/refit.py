@@ -43,9 +43,6 @@ from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluate import resampling_of
 from metaeval.stats.estimate import Estimate
 
-# Agreement with human ratings: three correlations, and the mean absolute difference.
-MEASURES = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall", "error": "error"}
-
 ROWS: Mapping[str, str] = {
     "published": "published coefficients",
     "refit": "refitted, on groups held out",
@@ -113,9 +110,8 @@ def _fit_people(options: RefitCommand) -> Done:
     if options.dry_run:
         text = "People's edits are fitted, and no chat model is asked: nothing is paid."
         return shared.estimated(options.run(), text)
-    edited, left_out = human_edited(
-        human.answers, human.people, group_codes([rated.answer for rated in human.answers])[0]
-    )
+    groups, _ = group_codes([rated.answer for rated in human.answers])
+    edited, left_out = human_edited(human.answers, human.people, groups)
     # People's citations are counted, so that no number can be one too high.
     profile = replace(PROFILES[options.profile], index_shift=False)
     fitted = fit(edited, left_out, profile, options.run().interval.seed)
@@ -175,7 +171,7 @@ def _agreement(agreed: Mapping[str, Mapping[str, Estimate]], around: Provenance)
         f"refitted: by a fit on the other groups ({FOLDS} folds); a statement without edits takes part in the fit, and "
         "its worth is 1 by both; error: mean absolute difference from human ratings",
     )
-    headings = ["coefficients", *MEASURES.values()]
+    headings = ["coefficients", "Pearson", "Spearman", "Kendall", "error"]
     return around.lines("refit", "CiteEval's edit distance and people's ratings", headings, table, [reading])
 
 

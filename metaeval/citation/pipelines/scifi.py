@@ -83,9 +83,7 @@ class FactOptions(shared.ReadsAnswers, shared.AsksChat, shared.JudgedByMetrics):
     def rules(self) -> ScifiOptions:
         """The options of making and scoring facts."""
         names = ScifiOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        return ScifiOptions(
-            facts="model" if self.names_model else "parser", **{name: getattr(self, name) for name in names}
-        )
+        return ScifiOptions(facts="model" if self.names_model else "parser", **self.model_dump(include={*names}))
 
 
 class ScifiCommand(FactOptions):

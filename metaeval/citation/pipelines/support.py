@@ -87,7 +87,14 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     answers = shared.answers_in(options, "" if options.nli else FIELD)
     splitter = find_sentence_splitter(options.splitter)
     judges = Judges(options, progress, needed=False)
-    least_of = _least_partial(options, judges)
+    partial_at = None if options.partial is None else str(options.partial)
+    least_of = read_thresholds(partial_at, [*judges.cutoffs], "--partial")
+    for name, least in least_of.items():
+        full, sign = judges.cutoffs[name].value, judges.metric(name).card.direction
+        if least is None or full is None or sign * least > sign * full:
+            held = f"--partial of {name!r} is {least}, and its threshold of full support is {full}"
+            side = "not above" if sign > 0 else "not below"
+            raise UserError(f"{held}: give both as numbers, --partial {name}=X {side} --threshold.")
     stated = [support_statements(answer, splitter) for answer in answers]
     labelled = any(row.from_file for of_answer in stated for row in of_answer)
     if not judges.cutoffs and not labelled:
@@ -138,17 +145,6 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     levels = tuple((plain(name), f"from {least:g} on") for name, least in least_of.items() if least is not None)
     absent = f"{count(len(cited.absent), 'topic')} without an answer of a system: TREC counts 0" if cited.absent else ""
     return cited.done(options.files, Note("partial support", "", levels), Note("left out", absent))
-
-
-def _least_partial(options: SupportOptions, judges: Judges) -> dict[str, float | None]:
-    """Return the least score of partial support by metric; `UserError` for one above that of full support."""
-    lowest = read_thresholds(None if options.partial is None else str(options.partial), [*judges.cutoffs], "--partial")
-    for name, least in lowest.items():
-        full, sign = judges.cutoffs[name].value, judges.metric(name).card.direction
-        if least is None or full is None or sign * least > sign * full:
-            held = f"--partial of {name!r} is {least}, and its threshold of full support is {full}"
-            raise UserError(f"{held}: give numbers, --partial {'not above' if sign > 0 else 'not below'} --threshold.")
-    return lowest
 
 
 def _unanswered(answers: Sequence[Answer], denominator: str) -> list[Answer]:

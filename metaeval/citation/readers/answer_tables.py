@@ -71,9 +71,7 @@ def cited_columns(table: UserTable, columns: Mapping[str, str], can_map: bool = 
         held = f"{row.place(heading)} is mapped as a statement and holds marks such as [1], so it looks like an answer"
         raise ColumnsError(f"{held}: map it as one (in Python: columns={right!r}), or delete the marks.", right)
     if "statement" not in roles:
-        text = next(
-            (name for name in (chosen.get("answer"), *table.like(ANSWERS)) if name and _marked(table, name)), ""
-        )
+        text = next((name for name in (chosen.get("answer", ""), *table.like(ANSWERS)) if _marked(table, name)), "")
         if not text:
             table.find(CITATIONS, chosen, ["statement"])
     groups = [named[role] for named in (chosen, roles) for role in _GROUPS if role in named]

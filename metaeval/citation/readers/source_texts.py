@@ -67,11 +67,8 @@ def names_of(source: CitedSource, answer: str, place: int) -> list[tuple[str, st
 
 
 def _first(fields: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    for name in names:
-        value = fields.get(name)
-        if isinstance(value, str | int) and not isinstance(value, bool):
-            return str(value)
-    return None
+    values = (fields.get(name) for name in names)
+    return next((str(value) for value in values if isinstance(value, str | int) and not isinstance(value, bool)), None)
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

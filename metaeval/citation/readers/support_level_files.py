@@ -33,9 +33,7 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """
     bare = 0
     for row in rows:
-        topic, run = (
-            row.identifier(next((name for name in names if name in row.fields), names[0])) for names in (_TOPIC, _RUN)
-        )
+        topic, run = (row.identifier(next((each for each in of if each in row.fields), of[0])) for of in (_TOPIC, _RUN))
         sources: dict[str, int] = {}
         statements = []
         sentences, texts_alone = _rows(row, "sentences")

@@ -145,6 +145,4 @@ def counts(read: Sequence[AnswerFacts], lines: Sequence[FactLine]) -> Counter[st
 
 
 def _opened(shares: Sequence[AnswerShare], more: Sequence[int]) -> list[AnswerShare]:
-    return [
-        AnswerShare(share.hits, share.total, share.open + number) for share, number in zip(shares, more, strict=True)
-    ]
+    return [AnswerShare(share.hits, share.total, share.open + n) for share, n in zip(shares, more, strict=True)]

@@ -198,8 +198,7 @@ def unread_marks(answer: Answer, sentences: Sequence[Sentence]) -> list[Mark]:
 
 def without_marks(text: str) -> str:
     """Return the text without its citation groups, and without the white space before each."""
-    clean, _ = _cleaned(whole(text), first=1)
-    return clean.text
+    return _cleaned(whole(text), first=1)[0].text
 
 
 def _cleaned(reading: LocatedText, first: int) -> tuple[LocatedText, tuple[PlacedGroup, ...]]:

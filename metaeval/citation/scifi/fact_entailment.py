@@ -98,9 +98,7 @@ def chunks_of(
     passages: (index in the answer, passage); one without text is a chunk that is not judged. count: measures a text.
     Every chunk opens with the title of its passage, which is not counted; in a chunk of several each part does.
     """
-    sentences = [
-        (place, sentence) for place, (_, passage) in enumerate(passages) for sentence in splitter.split(passage.text)
-    ]
+    sentences = [(at, text) for at, (_, passage) in enumerate(passages) for text in splitter.split(passage.text)]
     sizes = [count(sentence) for _, sentence in sentences]
     chunks = [_chunk(sentences[start:end], passages) for start, end in windows(sizes, options.window)]
     blank = sorted({index for index, passage in passages if not passage.text.strip()})

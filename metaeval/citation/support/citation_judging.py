@@ -81,21 +81,18 @@ def _stated(answer: Answer, row: DataRow, number: int) -> SupportStatement:
     return replace(stated, levels=read_levels(row, answer.reference.get(SCALE, "trec")), from_file=True)
 
 
-# Returns the level of a verdict: from its decision by one or two thresholds, or its soft score.
-Weigh = Callable[[Verdict], Level]
-
-
 def judge_levels(
     answers: Sequence[Answer],
     stated: Sequence[Sequence[SupportStatement]],
     entails: Entails,
-    weigh: Weigh,
+    weigh: Callable[[Verdict], Level],
     stray: Level = None,
 ) -> list[list[SupportStatement]]:
     """Judge each citation alone, in one call of `entails`.
 
-    stated: the statements of each answer; the result has the same shape. stray: the level of a mark that cites no
-    passage. A citation of a passage without text has no level.
+    stated: the statements of each answer; the result has the same shape. weigh: returns the level of a verdict, from
+    its decision by one or two thresholds, or its soft score. stray: the level of a mark that cites no passage. A
+    citation of a passage without text has no level.
     """
     paired = [
         [(row, [_pair(answer, row, mark) for mark in row.cited]) for row in of_answer]

@@ -14,9 +14,6 @@ AllStatements = Sequence[Statements | None]
 # By measure, its values of the answers in order, whose mean is the measure; None where undefined.
 Values = dict[str, list[float | None]]
 
-# Values of each answer, and the statistics of all answers that are not means of such values; each by measure.
-SupportValues = tuple[Values, dict[str, Statistic]]
-
 _TREC: Mapping[str, tuple[bool, bool]] = {"": (False, False), "_all": (True, False), "_hard": (False, True)}
 
 
@@ -35,7 +32,7 @@ def trec_values(answers: AllStatements, soft: bool = False) -> Values:
     return values
 
 
-def fact_values(answers: AllStatements, soft: bool = False) -> SupportValues:
+def fact_values(answers: AllStatements, soft: bool = False) -> tuple[Values, dict[str, Statistic]]:
     """Return FACT's accuracy of each task, and the numbers of the released code, which pool all tasks.
 
     Values: fact_paper is None, fact_paper_all 0, for a task without a judged pair; both are None for a missing answer.
@@ -45,11 +42,10 @@ def fact_values(answers: AllStatements, soft: bool = False) -> SupportValues:
     pairs = [(AnswerShare(0.0, 0), False) if answer is None else fact_pairs(answer, soft) for answer in answers]
     shares = [share for share, _ in pairs]
     tasks = [int(cites) for _, cites in pairs]
+    both = zip(answers, shares, strict=True)
     values: Values = {
         "fact_paper": [share.value for share in shares],
-        "fact_paper_all": [
-            None if answer is None else share.value or 0.0 for answer, share in zip(answers, shares, strict=True)
-        ],
+        "fact_paper_all": [None if answer is None else share.value or 0.0 for answer, share in both],
     }
     effective = [AnswerShare(share.hits, cites) for share, cites in zip(shares, tasks, strict=True)]
     judged = [AnswerShare(share.total, cites) for share, cites in zip(shares, tasks, strict=True)]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaeval.citation.citeeval.evaluate_responses import MEASURES
+from metaeval.citation.citeeval.evaluate_responses import MEASURES, cells
 from metaeval.citation.citeeval.options_and_values import SCENARIOS
 from metaeval.citation.human import agreement
 from metaeval.citation.human.benchmark_statistics import bench_statistics
 from metaeval.citation.human.rated_statements import Level, known
+from metaeval.citation.measures import interval_of, means, replicates
 from metaeval.citation.pipelines import provenance
 from metaeval.citation.pipelines.provenance import TableLines
 from metaeval.core.errors import count
@@ -22,8 +23,10 @@ from metaeval.core.files import sha256_json
 from metaeval.report.result_tables import cell
 from metaeval.report.table import Note, Table, plain
 from metaeval.runs.evaluate import resampling_of
-from metaeval.stats.arrays import codes_of
+from metaeval.stats.agreement import rank_agreement
+from metaeval.stats.arrays import Floats, codes_of
 from metaeval.stats.estimate import Estimate
+from metaeval.stats.resampling import bootstrap
 
 if TYPE_CHECKING:
     from metaeval.citation.pipelines.meta.run import MetaEvaluation
@@ -201,10 +204,29 @@ def _records(correlations: Mapping[Any, Estimate]) -> dict[str, float | None]:
 
 
 def _systems(meta: MetaEvaluation, level: Level) -> Records:
-    """Yield the systems' mean ratings and mean values, and the agreement of their rankings."""
-    people, measures = agreement.over_systems(level, resampling_of(meta.config))
-    for name, (means, tau) in {"people": (people, Estimate(None)), **measures}.items():
-        yield {"measure": name, **dict(zip(level.systems, means, strict=True)), **tau.record("tau")}
+    """Yield people's mean ratings of the systems, and by measure its means, with Kendall's tau-b of both.
+
+    A measure's means are over rows with a value, and tau-b is that with the mean ratings of the same rows, without an
+    interval from one group.
+    """
+    rows, drawn = level.ratings.columns, resampling_of(meta.config)
+    group, n_groups = codes_of([row.group for row in rows]), len({row.group for row in rows})
+    draws = bootstrap(n_groups, drawn.n if n_groups > 1 else 0, drawn.seed)
+    system_rows = [np.flatnonzero([row.system == system for row in rows]) for system in level.systems]
+
+    def mean_values(values: Floats) -> Floats:
+        """Return the means of the systems under each weighting, (systems, R). values: (n,), NaN where there is none."""
+        mean = means(cells(values))
+        return np.array([replicates(mean, numbers, group, draws) for numbers in system_rows], dtype=np.float64)
+
+    measured = [("people", mean_values(rows.gold), Estimate(None))]
+    for measure, values in level.values.items():
+        score = values["value"].to_numpy()
+        ours, theirs = mean_values(score), mean_values(np.where(np.isnan(score), np.nan, rows.gold))
+        measured.append((measure, ours, interval_of(rank_agreement(ours, theirs)[0], drawn.level)))
+    for measure, values_of, tau in measured:
+        of_systems = dict(zip(level.systems, cells(values_of[:, 0]), strict=True))
+        yield {"measure": measure, **of_systems, **tau.record("tau")}
 
 
 def _agreements(meta: MetaEvaluation) -> Records:

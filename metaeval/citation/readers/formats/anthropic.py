@@ -84,23 +84,20 @@ def _read_log(row: DataRow) -> Iterator[CitedText]:
         whole = isinstance(message.fields.get("content"), str)
         blocks = [DataRow(message.where, {"text": message.text("content")})] if whole else message.rows("content")
         for block in answering(blocks, draft):
-            if (text := text_part(block, draft, "citations")) is not None:
-                _write_logged(draft, block, text)
+            if (text := text_part(block, draft, "citations")) is None:
+                continue
+            start = draft.write(text)
+            for citation in parts(block, "citations"):
+                ends = citation.fields.get("cited_text")
+                page = {name: citation.fields.get(name) for name in ("url", "title")}
+                page["cited_text"] = ends if isinstance(ends, str) else None
+                sources = [_cited(DataRow(citation.where, page), draft, {})]
+                if isinstance(ends, list):
+                    first, last = (end + start if isinstance(end, int) else None for end in (*ends, None, None)[:2])
+                    draft.cite("claim", first, last, sources)
+                else:
+                    draft.spans.append(CitedSpan("claim", start, start + len(text), tuple(sources), exact=True))
         yield finished(draft, row, number, system=named_by(part(row, "output"), "model"))
-
-
-def _write_logged(draft: CitedText, block: DataRow, text: str) -> None:
-    start = draft.write(text)
-    for citation in parts(block, "citations"):
-        ends = citation.fields.get("cited_text")
-        page = {name: citation.fields.get(name) for name in ("url", "title")}
-        page["cited_text"] = ends if isinstance(ends, str) else None
-        sources = [_cited(DataRow(citation.where, page), draft, {})]
-        if isinstance(ends, list):
-            first, last = (end + start if isinstance(end, int) else None for end in (*ends, None, None)[:2])
-            draft.cite("claim", first, last, sources)
-        else:
-            draft.spans.append(CitedSpan("claim", start, start + len(text), tuple(sources), exact=True))
 
 
 ANTHROPIC = AnswerFormat(

@@ -52,9 +52,7 @@ def _files(row: DataRow) -> dict[str, str]:
 
 def _read_responses(row: DataRow) -> Iterator[CitedText]:
     draft, files = CitedText(), _files(row)
-    results = [
-        each for entry in parts(row, "output") for each in parts(entry, "results") if "file_id" not in each.fields
-    ]
+    results = [each for item in parts(row, "output") for each in parts(item, "results") if "file_id" not in each.fields]
     blocks = []
     for message in row.rows("output"):
         if message.fields.get("type", "message") == "message":
