@@ -69,25 +69,6 @@ def test_whole_sets_and_votes_of_a_corpus(audited):
     assert found.alpha == pytest.approx(1 - observed / expected)
 
 
-def test_without_evidence_nothing_is_said_of_chunks(audited):
-    bare = replace(MADE, citations=tuple(replace(one, evidence=(), meta={}) for one in MADE.citations))
-    found = audited(bare, chunk={"size": 2})
-    assert (found.touched, found.perfect, found.alpha) == (None, None, None)
-    assert set(found.giveaways) == {"citation"}
-
-
-def test_a_length_that_predicts_levels_is_found(audited):
-    long, short = (" ".join(["word"] * length) for length in (30, 3))
-    cited = [
-        *((short, f"g{n}", f"p{n % 3}", FULL, [(0,)], None) for n in range(20)),
-        *((long, f"h{n}", f"p{n % 3}", NONE, [], None) for n in range(20)),
-    ]
-    found = audited(corpus_of(*cited))
-    assert found.giveaways["citation"]["statement length"] == "FS-NS 0.0"
-    assert any("Unit chunk has shortcut features: statement length (FS-NS 0.0)" in one for one in findings(found))
-    assert "overlap" not in found.giveaways["chunk"]
-
-
 def test_the_page_holds_no_markup_of_the_data(audited):
     found = audited(corpus_of(*[("One fact.", "g", "p0", FULL, [(0,)], None)] * 2, name="<img src=x onerror=alert(1)>"))
     text = markdown([found], {"<img src=y>": "<img src=z>"})
@@ -108,18 +89,6 @@ def test_known_values_of_wice(audited, split, whole, touched, fs_ps):
 @published_files
 def test_counts_of_published_ratings():
     assert dict(metaeval.data.show("frank", data=DATA))["counts"] == "all: 2,246 ratings, 499 groups, 9 systems"
-
-
-def test_demo_data_are_counted():
-    shown = dict(metaeval.data.show("mini"))
-    assert shown["counts"] == (
-        "all: 322 citations (full 106, partial 101, none 115) of 269 statements in 28 groups; 28 pages of 409 words at "
-        "the median"
-    )
-    assert shown["whole evidence"].startswith("89 of the 124 chunks with evidence of a full citation hold a whole set")
-    assert shown["duplicates"] == (
-        "0 statements and 54 chunks in several groups; 0 statements judged twice against one page"
-    )
 
 
 def test_a_corpus_of_ones_own_is_counted(tmp_path):

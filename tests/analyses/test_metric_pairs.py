@@ -92,10 +92,8 @@ def test_an_interval_that_is_withheld_shows_no_equivalence():
 
 
 def test_a_metric_and_its_double_are_equal_without_a_standard_error():
-    one = metrics()["a"]
-    (found,) = contrasts(
-        registry.find("protocol", "classification"), {}, RESAMPLING, {"a": one, "b": one}, ["fs_ns"], 0.02, 0.05
-    )
+    protocol, pair = registry.find("protocol", "classification"), dict.fromkeys("ab", metrics()["a"])
+    (found,) = contrasts(protocol, {}, RESAMPLING, pair, ["fs_ns"], 0.02, 0.05)
     assert (found.standard_error, found.equivalent, found.equal_within) == (None, True, 0.0)
 
 

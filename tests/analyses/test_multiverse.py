@@ -124,17 +124,10 @@ def test_where_every_metric_has_one_value_nothing_is_ranked(settings):
 
 
 def test_a_combination_that_the_data_do_not_allow_is_skipped_with_its_reason(settings, tmp_path):
-    rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "plain"}]
-    for number, level in enumerate(("full", "partial", "none") * 3):
-        text = f"The river rose {number} metres. Then it fell again. Nobody saw it in town {number}."
-        rows += [
-            {"type": "document", "id": f"d{number}", "text": text},
-            {"type": "statement", "id": f"s{number}", "text": f"It rose {number} metres.", "group": f"g{number}"},
-            {"type": "citation", "statement": f"s{number}", "document": f"d{number}", "level": level},
-        ]
-    file = tmp_path / "plain.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    config = load_run(None, {**settings, "data": file, "protocols": "correlation"})
+    corpus = load_corpus("jsonl", data=settings["data"])
+    plain = tuple(replace(citation, evidence=()) for citation in corpus.citations)
+    write_corpus(replace(corpus, citations=plain), tmp_path / "plain.jsonl")
+    config = load_run(None, {**settings, "data": tmp_path / "plain.jsonl", "protocols": "correlation"})
 
     found = explore(config, {"chunk.size": ("5",), "unit": ("chunk", "citation")})
 

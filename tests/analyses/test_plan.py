@@ -31,15 +31,6 @@ def test_an_ensemble_is_planned_through_its_members(tmp_path):
     assert [part.name for part in plan(config)] == ["overlap", "bm25"]
 
 
-def test_a_checkpoint_that_is_not_here_is_not_fetched(tmp_path, monkeypatch):
-    pytest.importorskip("huggingface_hub", reason="needs the extra 'models'")
-    pytest.importorskip("torch", reason="needs the extra 'models'")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    (part,) = plan(RunConfig(metrics=("factcc",), results=tmp_path))
-    assert part.stored is None
-    assert "438 MB" in str(part.state)
-
-
 def test_the_budget_reaches_the_metrics_that_cost_money_and_no_others():
     pytest.importorskip("openai", reason="needs the extra 'llm'")
     config = RunConfig(budget=2.5, metric_options={"llm-discrete": {"price_in": 1, "price_out": 2}})

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
 
 from metaeval.analyses.comparing.subgroups import by_part, parts_of
 from metaeval.analyses.panel import load_panel
@@ -116,24 +117,17 @@ def test_positions_part_no_pool(panel):
 def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):
     # System a's texts are rated 0 or 1, b's 0 to 3: over all rows the measure is concordance, in a's ROC-AUC.
     rows = [
-        {
-            "id": f"{system}{number}",
-            "group": f"g{number}",
-            "gold": number % levels,
-            "system": system,
-            "scores": {"m": number % levels + number % 3, "n": number % 5},
-        }
+        f"{system}{n},g{n},{n % levels},{system},{n % levels + n % 3},{n % 5}\n"
         for system, levels in (("a", 2), ("b", 4))
-        for number in range(20)
+        for n in range(20)
     ]
-    path = tmp_path / "rated.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    path = tmp_path / "rated.csv"
+    path.write_text("".join(["id,group,gold,system,m,n\n", *rows]), encoding="utf-8")
     config = load_run(None, {"dataset": "ratings", "data": path, "metrics": "m,n", "protocols": "classification"})
 
     (sheet,) = by_part(load_panel(config, True), "system")
 
     found = {(record["part"], record["metric"]): record for record in sheet.records}
-    scores = [(number % 2, number % 2 + number % 3) for number in range(20)]
-    ordered = [(a > b) + 0.5 * (a == b) for g, a in scores if g for h, b in scores if not h]
+    gold, score = np.arange(20) % 2, np.arange(20) % 2 + np.arange(20) % 3
     assert found["a", "m"]["measure"] == "concordance"
-    assert found["a", "m"]["value"] == pytest.approx(sum(ordered) / len(ordered), abs=1e-12)
+    assert found["a", "m"]["value"] == pytest.approx(roc_auc_score(gold, score), abs=1e-12)

@@ -15,6 +15,8 @@ import ssl
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 FAULTS = ("429 retry-after", "429", "500", "timeout", "half-closed", "closed", "garbage", "wrong json")
 # Those that cost a client no waiting.
@@ -68,6 +70,7 @@ def completion(text, **message_or_choice):
     }
 
 
+@dataclass
 class ChatServer:
     """Counts what it got and what it completed. faults: the share of requests that meet one of `kinds`.
 
@@ -76,25 +79,21 @@ class ChatServer:
     certificate: a PEM file with certificate and key, to serve https with.
     """
 
-    def __init__(
-        self,
-        answer=judge,
-        faults=0.0,
-        kinds=FAULTS,
-        latency=0.0,
-        until=None,
-        key=None,
-        model=None,
-        seed=0,
-        hang=30.0,
-        certificate=None,
-    ):
-        self.answer, self.faults, self.kinds, self.latency, self.until = answer, faults, kinds, latency, until
-        self.key, self.model, self.hang, self.seed = key, model, hang, seed
+    answer: Any = judge
+    faults: float = 0.0
+    kinds: tuple = FAULTS
+    latency: Any = 0.0
+    until: Any = None
+    key: str = ""
+    model: str = ""
+    seed: int = 0
+    certificate: Any = None
+
+    def __post_init__(self):
         self.tls = None
-        if certificate:
+        if self.certificate:
             self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self.tls.load_cert_chain(certificate)
+            self.tls.load_cert_chain(self.certificate)
         self.attempts = Counter()  # by prompt
         self.completed = Counter()  # by prompt: answers made, each of which would be paid for
         self.faulted = Counter()  # by kind
@@ -199,7 +198,7 @@ class ChatServer:
             await self.send(writer, 200, {"status": "ok", "choices": []})
         else:
             if kind == "timeout":
-                await asyncio.sleep(self.hang)
+                await asyncio.sleep(30)
             elif kind == "half-closed":
                 writer.write(
                     b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{"id": "x'

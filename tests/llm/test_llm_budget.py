@@ -26,15 +26,6 @@ def test_the_estimate_counts_what_is_still_to_be_asked(fake, new_session, questi
     assert "set price_in and price_out" in str(estimate(questions, server.url, store, None))
 
 
-def test_money_is_counted_from_the_servers_own_tokens(fake, new_session, question):
-    with fake.ChatServer(answer=lambda body: "2") as server:
-        session = new_session(server.url, prices=(10, 30))
-        session.ask([question(str(number)) for number in range(5)])
-    # Five replies of 100 tokens in and 10 out: 5 * (100 * 10 + 10 * 30) / 1e6
-    assert session.ledger.purse.paid == pytest.approx(0.0065)
-    assert "$0.0065" in session.ledger.note()
-
-
 @pytest.mark.parametrize("concurrency", [1, 8])
 def test_a_run_stops_before_its_budget_and_goes_on_with_the_next(fake, new_session, question, concurrency):
     questions = [question(f"{number:04}") for number in range(40)]

@@ -64,13 +64,6 @@ def test_equal_questions_are_asked_once_and_samples_apart(fake, new_session, que
     assert (again.ledger.attempts, again.ledger.stored) == (0, 2)
 
 
-def test_replies_under_several_model_names_are_noted(fake, new_session, question):
-    with fake.ChatServer(answer=lambda body: {**fake.completion("2"), "model": f"model-{echo(body)[-1]}"}) as server:
-        session = new_session(server.url)
-        session.ask([question("a"), question("b")])
-    assert "answered under several model names (model-a, model-b)" in session.ledger.note()
-
-
 def test_no_more_are_in_flight_than_asked_for(fake, new_session, question):
     with fake.ChatServer(answer=echo, until=lambda _: server.most_in_flight >= 7, latency=0.02) as server:
         new_session(server.url, concurrency=7).ask([question(str(number)) for number in range(40)])
@@ -470,18 +463,6 @@ def test_an_answer_without_end_is_given_up_after_a_megabyte_and_called_that(fake
     assert server.attempts.total() == 1  # asked again, it would be as large
     assert wire.sent < 500  # what was read, and what the system holds between the two; no more is sent
     assert session.ledger.failed.total() == 1
-
-
-def test_one_reply_that_is_too_large_fails_alone(fake, new_session, question):
-    def answer(body):
-        return "x" * 2_000_000 if echo(body).endswith("b") else "2"
-
-    with fake.ChatServer(answer=answer) as server:
-        session = new_session(server.url, concurrency=1)
-        answers = session.ask([question("a"), question("b"), question("c")])
-    assert [type(answer) for answer in answers] == [Reply, Failure, Reply]
-    assert (answers[1].cause, answers[1].detail) == (Cause.TOO_LARGE, "more than 1,000,000 bytes")
-    assert "1 request failed (reply too large 1)" in session.ledger.note()
 
 
 def packed(text, packing="gzip"):

@@ -4,7 +4,9 @@ import pytest
 
 from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, find_cued_score
 
+AGREEING = "The score is 1.\nPrediction: 1"  # the last of several cues is the place of the score
 STYLES = [
+    (AGREEING, 1),
     ("The page gives the year.\n\nPrediction: 2", 2),
     ("Prediction: 1 (partially supported)\n\nThe page says nothing of the tower.", 1),
     ("Step 1. The page names a dam.\nStep 2. It gives no year.\nTherefore, the prediction is 1.", 1),
@@ -40,11 +42,8 @@ def test_the_number_behind_a_cue_is_the_score_and_is_where_it_stands(text, value
     assert found is not None
     assert found.value == value
     assert float(text[found.start : found.end]) == value
-
-
-def test_the_last_of_several_cues_that_agree_is_the_place_of_the_score():
-    text = "The score is 1.\nPrediction: 1"
-    assert find_cued_score(text, DISCRETE).start == text.rindex("1")
+    if text == AGREEING:
+        assert found.start == text.rindex("1")
 
 
 @pytest.mark.parametrize(
@@ -54,39 +53,22 @@ def test_the_last_of_several_cues_that_agree_is_the_place_of_the_score():
         "A score of 2 would need the year.\nPrediction: 1",
         "2\n\nRating: 1",
         "Score: 3\nPrediction: 2",  # one is off the scale
-        "",
-        "The statement is partially supported.",
-        "I find 2 of its parts in the citation.",
-        "The score lies between 0 and 2.",
-        "A score of 0, 1 or 2 is allowed.",
-        "Score: 0-2",
-        "Score: -1",
-        "Score: 85%",
-        "Prediction: 1/10",
-        "Prediction: two",
-        "The score is not 2.",
-        "Prediction: 2nd",
+        *("", "The statement is partially supported.", "I find 2 of its parts in the citation."),
+        *("The score lies between 0 and 2.", "A score of 0, 1 or 2 is allowed.", "Score: 0-2", "Score: -1"),
+        *("Score: 85%", "Prediction: 1/10", "Prediction: two", "The score is not 2.", "Prediction: 2nd"),
         # What follows the number is a noun, a unit or a condition.
         "The answer is 2 years off, so the citation does not support it.",
-        *("The statement scored 2 goals.", "The team scored 2."),
+        *("The statement scored 2 goals.", "The team scored 2.", "I would rate this 2 stars out of 5."),
         "It would be rated 2 if the year were right. It is not supported.",
-        "I would rate this 2 stars out of 5.",
         "The predicted 1 million visitors are not in the source.",
         *("The answer is 2 May 2001.", "The answer is 2:30.", "Score: 2/2/2024", "The answer is 2.1.", "Score: 2 of 3"),
         *("The answer is $2 million.", "The score is 2, or 1.", "Score: 2 out of 3", "Is the score 2?", "Score: 2 000"),
         *("The score would be 2, if the year were right.", "The score is 2 (if the year is right)."),
         # What precedes the cue is a negation or a condition.
         *("I would not rate this 2.", "It cannot be rated 2.", "I can't give it a score of 2.", "No page is rated 2."),
-        *(
-            "If the year were right, it would be rated 2.",
-            "Had it the year, the score would be 2.",
-            "It could be rated 2.",
-        ),
-        *(
-            "To be rated 2, it needs the year.",
-            "For a score of 2, it has to name the year.",
-            "Otherwise, the score is 2.",
-        ),
+        *("If the year were right, it would be rated 2.", "Had it the year, the score would be 2."),
+        *("It could be rated 2.", "To be rated 2, it needs the year.", "Otherwise, the score is 2."),
+        "For a score of 2, it has to name the year.",
         # A rate of something, an answer's mark or number, what a text says, what a statement falls short of.
         *("The growth rate was 2.", "The answer [2] is not supported.", "See answer 1. It is unrelated."),
         *("Score: 1 -> 2", 'The page says "Score: 2".', "The text tells me to answer 2.", "It fails to score 2."),

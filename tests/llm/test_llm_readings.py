@@ -1,7 +1,7 @@
 """Structured output, log-probabilities, chat completions and prompts: each read to the letter."""
 
 import json
-from math import exp, log
+from math import log
 
 import pytest
 
@@ -56,55 +56,31 @@ def token(text, chance, **others):
     return {"token": text, "logprob": log(chance), "bytes": list(text.encode()), "top_logprobs": top}
 
 
-def expect(tokens, content=None):
-    content = content if content is not None else "".join(token["token"] for token in tokens)
-    return expected_score(content, tokens, find_score(content, DISCRETE), DISCRETE)
-
-
-def test_the_expectation_is_over_the_score_tokens_alone():
-    # P(2) = 0.6, P(1) = 0.3, P(0) = 0.05, and 0.05 for "the", which is no score:
-    # (0.6 * 2 + 0.3 * 1 + 0.05 * 0) / (0.6 + 0.3 + 0.05) = 1.5 / 0.95
-    tokens = [token("Prediction", 1), token(":", 1), token(" ", 1), token("2", 0.6, _1=0.3, _0=0.05, the=0.05)]
-    assert expect(tokens) == pytest.approx(1.5 / 0.95, abs=1e-12)
-
-
-def test_a_score_with_a_space_in_its_token_is_the_same_score():
-    # P(" 1") = 0.5, P("1") = 0.1, P(" 0") = 0.4: (0.6 * 1 + 0.4 * 0) / 1.0
-    tokens = [token("Score:", 1), token(" 1", 0.5, **{"1": 0.1, " 0": 0.4})]
-    assert expect(tokens) == pytest.approx(0.6)
-
-
-def test_the_position_is_that_of_the_score_that_the_text_gives_not_of_the_first_number():
-    tokens = [token("2", 0.9, _0=0.1), token(" of 3 hold.\nScore: ", 1), token("1", 0.75, _2=0.25)]
-    assert expect(tokens) == pytest.approx(0.75 * 1 + 0.25 * 2)
-
-
-def test_positions_are_counted_in_bytes():
-    # One snowman in three tokens of a byte each, as byte-level tokenizers have it.
-    snowman = [{"token": "\\x", "logprob": 0.0, "bytes": [byte], "top_logprobs": []} for byte in "☃".encode()]
-    tokens = [*snowman, token("\nScore: ", 1), token("2", 0.8, _1=0.2)]
-    assert expect(tokens, "☃\nScore: 2") == pytest.approx(1.8)
-
-
-def test_a_server_that_names_no_alternative_gives_the_score_itself():
-    assert expect([{"token": "2", "logprob": -0.1}]) == 2
+# One snowman in three tokens of a byte each, as byte-level tokenizers have it.
+SNOWMAN = [{"token": "\\x", "logprob": 0.0, "bytes": [byte], "top_logprobs": []} for byte in "☃".encode()]
 
 
 @pytest.mark.parametrize(
-    "tokens",
+    ("tokens", "content", "expected"),
     [
-        [],
-        [token("2.", 0.9)],  # the score is no token of its own
-        [token("1", 0.9), token("!", 1)],  # does not make up the text
+        # P(2) = 0.6, P(1) = 0.3, P(0) = 0.05, and 0.05 for "the", which is no score:
+        # (0.6 * 2 + 0.3 * 1 + 0.05 * 0) / (0.6 + 0.3 + 0.05) = 1.5 / 0.95
+        ([token("Prediction: ", 1), token("2", 0.6, _1=0.3, _0=0.05, the=0.05)], "Prediction: 2", 1.5 / 0.95),
+        # P(" 1") = 0.5, P("1") = 0.1, P(" 0") = 0.4: (0.6 * 1 + 0.4 * 0) / 1.0
+        ([token("Score:", 1), token(" 1", 0.5, **{"1": 0.1, " 0": 0.4})], "Score: 1", 0.6),
+        # Not of the first number, but of the score that the text gives.
+        ([token("2", 0.9, _0=0.1), token(" of 3.\nScore: ", 1), token("1", 0.75, _2=0.25)], "2 of 3.\nScore: 1", 1.25),
+        ([*SNOWMAN, token("\nScore: ", 1), token("2", 0.8, _1=0.2)], "☃\nScore: 2", 1.8),
+        # A server that names no alternative.
+        ([{"token": "2", "logprob": -0.1}], "2", 2),
+        ([token("2", 1 - 1e-9, _0=1e-9)], "2", 2 - 2e-9),
+        # The score is no token of its own; tokens that do not make up the text.
+        *((tokens, "2", None) for tokens in ([], [token("2.", 0.9)], [token("1", 0.9), token("!", 1)])),
     ],
 )
-def test_tokens_that_do_not_hold_the_score_give_none(tokens):
-    assert expect(tokens, "2") is None
-
-
-def test_a_chance_of_nearly_nothing_counts_for_nearly_nothing():
-    assert expect([token("2", 1 - 1e-9, _0=1e-9)]) == pytest.approx(2, abs=1e-8)
-    assert exp(-1e9) == 0  # what a server means by a log-probability of -1e9
+def test_the_expectation_is_over_the_tokens_of_the_score(tokens, content, expected):
+    found = expected_score(content, tokens, find_score(content, DISCRETE), DISCRETE)
+    assert found is None if expected is None else found == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_completion_is_read_with_all_that_was_kept(fake):

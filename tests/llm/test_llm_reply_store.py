@@ -8,7 +8,7 @@ import pytest
 
 from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
-from metaeval.llm.reply_store import Received, ReplyStore, replies_path, reply_checksum
+from metaeval.llm.reply_store import Received, ReplyStore, reply_checksum
 
 
 @pytest.fixture
@@ -44,12 +44,6 @@ def test_a_reply_is_found_under_exactly_what_was_sent(fake, store, question):
     assert not store.has(question("a").key("v"))
 
 
-def test_the_first_reply_stays(fake, store, question):
-    for text in ("1", "2"):
-        store.put(question("a").key("u"), "u", question("a"), read_reply(json.dumps(fake.completion(text))), 0)
-    assert store.find(question("a").key("u")).content == "1"
-
-
 def test_a_reply_that_does_not_answer_its_request_is_kept_to_be_read_until_one_comes_that_does(fake, store, question):
     asked, token = question("a", logprobs=True), {"token": "2", "logprob": -0.5}
     sound = {"content": [{**token, "top_logprobs": [token]}]}
@@ -72,11 +66,6 @@ def test_a_text_that_is_no_unicode_can_be_asked_and_kept(fake, store, question):
     asked = question("half a \ud83d pair")
     store.put(asked.key("u"), "u", asked, read_reply(json.dumps(fake.completion("\ud83d 2"))), 0)
     assert store.find(asked.key("u")).content.endswith(" 2")
-
-
-def test_it_lies_in_the_cache_unless_told_otherwise(tmp_path):
-    assert replies_path(None) == tmp_path / "cache" / "replies.sqlite"
-    assert replies_path(tmp_path / "mine") == tmp_path / "mine"
 
 
 def test_a_file_that_is_none_of_ours_is_named(tmp_path):

@@ -15,23 +15,8 @@ import metaeval
 from metaeval.cli.app import main
 from metaeval.scoring.contract import Status
 
-OPTIONS = {"backoff": 0.01}
-QUICK = {"interval": {"resamples": 5}, "protocols": ["all"], "controls": False}
 PAIRS = 413
 """Pairs of ten documents."""
-
-
-@pytest.fixture
-def run(ten_documents):
-    """Run llm-discrete on ten documents; its row in each protocol's result."""
-
-    def ran(url, folder, **options):
-        settings = {"metric_options": {"llm-discrete": {"base_url": url, **OPTIONS, **options}}}
-        data = {"dataset": "jsonl", "data": str(ten_documents)}
-        results = metaeval.run(metrics=["llm-discrete"], results=str(folder), **data, **settings, **QUICK)
-        return {result.protocol: next(row for row in result.rows if row.kind == "metric") for result in results}
-
-    return ran
 
 
 @pytest.fixture
@@ -54,33 +39,20 @@ def stored(rows_stored):
     return partial(rows_stored, table="replies")
 
 
-def test_faults_change_no_score_and_nothing_is_paid_for_twice(run, fake, tmp_path, hangs_end):
-    with fake.ChatServer() as good:
-        whole = run(good.url, tmp_path / "whole", concurrency=64)
-    with fake.ChatServer(faults=0.2, seed=11) as server:
-        hangs_end(server)
-        broken = run(server.url, tmp_path / "broken", concurrency=64)
-        assert {name: row.values for name, row in broken.items()} == {name: row.values for name, row in whole.items()}
-        assert server.faulted.total() > 50
-        assert set(server.completed.values()) == {1}
-        # Served from the score store; from the reply store where the scores are gone.
-        attempts = server.attempts.total()
-        run(server.url, tmp_path / "broken")
-        (tmp_path / "broken" / "scores.sqlite").unlink()
-        assert run(server.url, tmp_path / "broken") == broken
-        assert server.attempts.total() == attempts
-
-
-def test_replies_without_a_score_are_counted_and_bound_the_numbers(run, fake, tmp_path):
+def test_replies_without_a_score_are_counted_and_bound_the_numbers(ten_documents, fake, tmp_path):
     def sometimes(body):
         return "I cannot tell." if "1" in fake.parts_of(fake.prompt_of(body))[0] else fake.judge(body)
 
+    protocols = ["correlation", "classification"]
+    quick = {"interval": {"resamples": 5}, "protocols": protocols, "controls": False, "results": str(tmp_path)}
     with fake.ChatServer(answer=sometimes) as server:
-        rows = run(server.url, tmp_path)
-        assert server.attempts.total() == PAIRS
+        options = {"llm-discrete": {"base_url": server.url}}
+        given = {"dataset": "jsonl", "data": str(ten_documents), "metric_options": options, **quick}
         # A reply without a score is a stable answer: neither the reply nor the score is asked for again.
-        assert run(server.url, tmp_path) == rows
+        first, again = (metaeval.run(metrics=["llm-discrete"], **given) for _ in range(2))
+        assert first == again
         assert server.attempts.total() == PAIRS
+    rows = {result.protocol: result.rows[0] for result in first}
     row = rows["correlation"]
     assert row.statuses == {Status.UNPARSED: row.unscored}
     assert 0 < row.unscored < row.total == PAIRS

@@ -66,14 +66,12 @@ def value(text, scale):
     return None if found is None else found.value
 
 
-@pytest.mark.parametrize(("text", "score"), DISCRETE_TABLE)
-def test_levels(text, score):
-    assert value(text, DISCRETE) == score
-
-
-@pytest.mark.parametrize(("text", "score"), CONTINUOUS_TABLE)
-def test_shares(text, score):
-    assert value(text, CONTINUOUS) == score
+@pytest.mark.parametrize(
+    ("scale", "text", "score"),
+    [(scale, *case) for scale, table in ((DISCRETE, DISCRETE_TABLE), (CONTINUOUS, CONTINUOUS_TABLE)) for case in table],
+)
+def test_levels_and_shares(scale, text, score):
+    assert value(text, scale) == score
 
 
 @given(st.text(max_size=80), st.sampled_from([DISCRETE, CONTINUOUS]))
@@ -117,8 +115,3 @@ def test_a_number_off_the_scale_is_never_replaced_by_another(reasoning, number):
 def test_every_share_is_read_as_it_was_written(share):
     written = f"{share:.4f}"
     assert value(f"Prediction: {written}", CONTINUOUS) == float(written)
-
-
-@given(st.text(alphabet=st.characters(exclude_categories=["Nd", "Nl", "No"]), max_size=60))
-def test_a_text_without_a_number_has_no_score(text):
-    assert value(text, DISCRETE) is None

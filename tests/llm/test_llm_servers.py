@@ -132,16 +132,6 @@ def test_a_server_without_the_model_is_named_alone(farm, new_session, question):
         new_session(joined([good, other])).ask([question(str(number)) for number in range(9)])
 
 
-def test_servers_share_one_budget(farm, new_session, question):
-    # As of one server (test_llm_budget): fourteen replies are 0.0182, and 0.0182 + 0.0026 is beyond 0.02.
-    servers = farm(echo, lambda body: echo(body), lambda body: echo(body), latency=0.01)
-    session = new_session(joined(servers), prices=(10, 30), budget=0.02, concurrency=6)
-    with pytest.raises(UserError, match=r"The budget of \$0.0200 is not enough"):
-        session.ask([question(f"{number:04}") for number in range(40)])
-    assert sum(server.completed.total() for server in servers) == 14
-    assert session.ledger.purse.paid == pytest.approx(0.0182)
-
-
 @pytest.mark.parametrize(
     ("given", "kept"),
     [

@@ -79,49 +79,24 @@ def test_bounds_hold_every_refill(values):
         assert estimate.bounds[0] < won(score, given.gold) < estimate.bounds[1]
 
 
-@pytest.mark.parametrize("values", [[0, 1], [0, 2], [0, 0.5, 1, 3]])
-def test_retrieval_gains_are_the_gold_and_support_begins_at_1(values):
-    given = rated(values)
-    outcome = retrieval.evaluate(given, POINT, {})
-    pools = [given.rows(given.pool == code) for code in np.unique(given.pool)]
-    supported = [pool for pool in pools if pool.gold.max() >= 1]
-    expected = np.mean([ndcg_score([pool.gold], [pool.score], k=5) for pool in supported])
-    assert outcome.estimates["ndcg@5"].value == pytest.approx(expected, abs=1e-12)
-    assert sum(outcome.excluded.values()) == 4 * (len(pools) - len(supported))
+def rescored(values, score, **columns):
+    """Ratings with these scores."""
+    return dataclasses.replace(rated(values).with_score(score), **columns)
 
 
-@pytest.mark.parametrize(("values", "parts"), [([0, 1], ["ps_ns"]), ([0, 2], ["fs_ns"]), ([1, 2], ["fs_ps"])])
-def test_two_of_three_levels_leave_one_area(values, parts):
-    given = dataclasses.replace(rated(values), levels=True)
-    found = classification.evaluate(given, Resampling(n=20), {}).estimates
-    assert [key for key in classification.PAIRS if found[key].value is not None] == parts
-    assert found[parts[0]].value == pytest.approx(roc_auc_score(given.gold == values[1], given.score), abs=1e-12)
-    assert found["overall"].value is None
-    assert found["overall"].note.startswith("undefined: ")
-
-
-def check(outcome):
-    assert outcome.scored + outcome.unscored + sum(outcome.excluded.values()) == outcome.total
-    for estimate in outcome.estimates.values():
-        numbers = [estimate.value, estimate.low, estimate.high, *(estimate.ties or ()), *(estimate.bounds or ())]
-        assert all(math.isfinite(number) for number in numbers if number is not None)
-        assert estimate.note or estimate.value is not None
-
-
-MISSING = np.where(np.arange(120) % 7 == 0, np.nan, 0.0)
+PLACE = np.arange(120)
+MISSING = np.where(PLACE % 7 == 0, np.nan, PLACE % 5 / 4)
 # Those beside the edges of the contract checks (`metaeval.conformance.protocol`).
 EDGES = {
-    "one level, some unscored": (lambda rows: rows.with_score(rows.score + MISSING))(rated([1])),
-    "all unscored": rated([0, 1]).with_score(np.full(120, np.nan)),
-    "one scored": rated([0, 1]).with_score(np.where(np.arange(120) == 3, 0.5, np.nan)),
-    "one value": rated([0, 1, 2]).with_score(np.full(120, 0.1)),
-    "groups of one row": (lambda rows: dataclasses.replace(rows, group=np.arange(120), pool=np.arange(120)))(
-        rated([0, 2])
-    ),
-    "binary, one group": dataclasses.replace(rated([0, 2]), group=np.zeros(120, dtype=np.int64)),
-    "graded, some unscored": (lambda rows: rows.with_score(rows.score + MISSING))(rated([0, 0.5, 1, 3, 4])),
-    "as far apart as floats are": rated([0, 1, 2]).with_score(np.where(np.arange(120) < 60, -1.7e308, 1.7e308)),
-    "as small as floats are": rated([0, 1, 2]).with_score(np.arange(120) * 5e-324),
+    "one level, some unscored": rescored([1], MISSING),
+    "all unscored": rescored([0, 1], MISSING * np.nan),
+    "one scored": rescored([0, 1], np.where(PLACE == 3, 0.5, np.nan)),
+    "one value": rescored([0, 1, 2], np.full(120, 0.1)),
+    "groups of one row": rescored([0, 2], PLACE % 5, group=PLACE, pool=PLACE),
+    "binary, one group": rescored([0, 2], PLACE % 5, group=np.zeros(120, dtype=np.int64)),
+    "graded, some unscored": rescored([0, 0.5, 1, 3, 4], MISSING),
+    "as far apart as floats are": rescored([0, 1, 2], np.where(PLACE < 60, -1.7e308, 1.7e308)),
+    "as small as floats are": rescored([0, 1, 2], PLACE * 5e-324),
     "nothing": rated([0, 1]).rows(np.zeros(120, dtype=bool)),
 }
 
@@ -134,7 +109,11 @@ def test_edge_matrix(protocol, edge, levels):
     given = dataclasses.replace(EDGES[edge], levels=levels)
     resampling = Resampling(n=20)
     outcome = protocol.evaluate(given, resampling, {})
-    check(outcome)
+    assert outcome.scored + outcome.unscored + sum(outcome.excluded.values()) == outcome.total
+    for estimate in outcome.estimates.values():
+        numbers = [estimate.value, estimate.low, estimate.high, *(estimate.ties or ()), *(estimate.bounds or ())]
+        assert all(math.isfinite(number) for number in numbers if number is not None)
+        assert estimate.note or estimate.value is not None
     keys = [key for key in protocol.shown(given, {}) if key in outcome.estimates]
     mirrored = given.with_score(-given.score)
     outcomes = outcome, protocol.evaluate(mirrored, resampling, {})

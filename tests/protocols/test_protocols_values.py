@@ -110,9 +110,6 @@ def test_classification_excludes_other_levels():
     assert outcome.excluded == {"gold level other than 0, 1 or 2": 2}
     assert (outcome.scored, outcome.unscored, outcome.total) == (2, 1, 5)
     assert outcome.estimates["fs_ns"].value == 1
-
-
-def test_classification_says_which_part_is_undefined():
     outcome = classification.evaluate(rows([2, 0, 2], [0.9, 0.1, 0.5]), POINT, {})
     assert outcome.estimates["fs_ps"] == Estimate(None, note="no scored PARTIAL pairs")
     assert outcome.estimates["overall"].note == (
@@ -140,9 +137,6 @@ def test_classification_bounds_by_hand():
     outcome = classification.evaluate(rows([2, 2, 0, 0], [0.9, np.nan, 0.1, 0.2]), POINT, {})
     assert outcome.estimates["fs_ns"] == Estimate(1.0, worst=0.5, best=1.0)
     assert outcome.estimates["overall"].bounds is None
-
-
-def test_mean_of_bounds_takes_the_value_of_a_part_that_cannot_move():
     # FULL .9, NONE .1, PARTIAL missing: FS-NS is 1 and stays; FS-PS and PS-NS each range over 0 .. 1.
     # The mean ranges over (1 + 0 + 0) / 3 .. 1.
     outcome = classification.evaluate(rows([2, 1, 0], [0.9, np.nan, 0.1]), POINT, {})
@@ -216,16 +210,12 @@ def test_retrieval_counts_what_it_leaves_out():
     assert estimate.bounds == pytest.approx((0.67986, 1.0), abs=5e-6)
 
 
-def test_support_begins_at_level_one():
+def test_support_begins_at_level_one_and_has_to_be_scored():
     outcome = retrieval.evaluate(rows([0.5, 0, 1, 0], [0.1, 0.2, 0.4, 0.3], pool=[0, 0, 1, 1]), POINT, {})
     assert outcome.excluded == {"pool without a supporting candidate": 2}
     assert outcome.estimates["ndcg@5"].value == 1
-
-
-def test_retrieval_without_scored_support_says_so():
-    outcome = retrieval.evaluate(rows([0, 0, 2], [0.1, 0.2, np.nan], pool=[0, 0, 0]), POINT, {})
-    assert outcome.estimates["ndcg@5"].value is None
-    assert outcome.estimates["ndcg@5"].note == "no pool with a scored supporting candidate"
+    lost = retrieval.evaluate(rows([0, 0, 2], [0.1, 0.2, np.nan], pool=[0, 0, 0]), POINT, {}).estimates["ndcg@5"]
+    assert (lost.value, lost.note) == (None, "no pool with a scored supporting candidate")
 
 
 def test_retrieval_refuses_a_pool_in_two_groups():

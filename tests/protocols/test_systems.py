@@ -5,7 +5,6 @@ nlpstats 0.0.1 (github.com/danieldeutsch/nlpstats, by the first author of Deutsc
 inputs that have one, and its bootstrap draws rows of the table (systems), columns (inputs), or both.
 """
 
-import json
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +15,10 @@ import pytest
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from metaeval.core.config import RunConfig
+import metaeval
 from metaeval.core.registry import find
 from metaeval.corpus.loading import load_dataset
 from metaeval.report.result_tables import lay_out
-from metaeval.runs.evaluate import run
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.systems import (
     _signs,
@@ -100,16 +98,14 @@ def test_two_way_resamples_are_those_of_the_table_drawn_twice(inputs):
 
 
 def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_too(tmp_path):
-    pool, system = np.nonzero(np.ones((12, S)))
-    lines = [
-        {"id": f"r{n}", "group": f"g{j}", "gold": GOLD[s, j], "system": f"s{s}", "scores": {"mine": SCORE[s, j]}}
-        for n, (j, s) in enumerate(zip(pool, system, strict=True))
+    cited = [(j, s) for j in range(12) for s in range(S)]
+    data = [
+        {"id": f"{j}-{s}", "group": f"g{j}", "gold": GOLD[s, j], "system": f"s{s}", "mine": SCORE[s, j]}
+        for j, s in cited
     ]
-    path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     few = {"interval": {"resamples": 20}, "comparison": {"permutations": 20}}
-    config = {"dataset": "ratings", "data": path, "metrics": [], "protocols": ["systems"], **few}
-    (result,) = run(RunConfig.model_validate(config), published=True).results
+    config = {"dataset": "ratings", "data": data, "protocols": ["systems"], "results": tmp_path, **few}
+    (result,) = metaeval.evaluate(**config)
     grid = lay_out(result)
     uncertainty = next(note.text for note in grid.footer if note.label == "uncertainty")
     assert uncertainty.startswith("95 % CI, clustered by group, 12 effective of 12 groups")
@@ -118,8 +114,7 @@ def test_a_table_says_which_measures_have_intervals_of_their_own_and_tests_them_
     assert {row.metric for row in result.rows} == {"mine", "oracle", "inverted oracle", "random"}
     tested = {one.measure for one in result.significance.controls if one.p is not None}
     assert {*BY_SYSTEM, *BY_INPUT, "spa"} == tested
-    drawn = {**config, "protocol_options": {"systems": {"resample": "both"}}}
-    (result,) = run(RunConfig.model_validate(drawn), published=True).results
+    (result,) = metaeval.evaluate(**config, protocol_options={"systems": {"resample": "both"}})
     said = next(note.text for note in lay_out(result).footer if note.label == "uncertainty")
     assert said.startswith("95 % CI, clustered by group, 12 groups; from resamples")
 
@@ -343,14 +338,11 @@ def test_the_disattenuated_correlation_is_that_of_a_two_way_layout():
     assert np.sqrt(N / (N - 1) * np.sum(parts**2)) == pytest.approx(jackknife, rel=0.1)
 
 
-def test_an_estimate_above_1_is_1():
+def test_an_estimate_above_1_is_1_and_systems_that_do_not_differ_have_none():
     # Means 0, 1, 2 of variance 1 each; noise adds v to both variances and -v to the covariance: (1 + v) / (1 - v) > 1.
     noise = np.array([[0.5, -0.5], [-0.5, 0.5], [0.0, 0.0]])
     means = np.arange(3.0)[:, None]
     assert disattenuated(means + noise, means - noise, np.arange(2), 2)[0] == 1
-
-
-def test_systems_that_do_not_differ_have_no_disattenuated_correlation():
     flat = np.random.default_rng(1).normal(size=(2, S, N))
     flat -= flat.mean(axis=2, keepdims=True)
     assert np.isnan(disattenuated(*flat, np.arange(N), N)[0])

@@ -71,13 +71,9 @@ def test_levels_are_cut_where_asked(against, least):
     )
 
 
-def test_yes_is_full_where_the_gold_is_full_or_none():
-    gold, told = np.where(THREE > 0, 2.0, 0.0), RNG.integers(0, 2, N).astype(float)
+def test_yes_is_full_where_the_gold_is_full_or_none_and_has_the_kappas_of_both_cuts_alone_on_three_levels():
+    told, gold = np.minimum(TOLD, 1), np.where(THREE > 0, 2.0, 0.0)
     assert values(rows(gold, told))["accuracy"] == pytest.approx(accuracy_score(gold > 0, told), abs=1e-12)
-
-
-def test_yes_and_no_on_three_levels_have_the_kappas_of_both_cuts_alone():
-    told = np.minimum(TOLD, 1)
     found = VERDICTS.evaluate(rows(THREE, told), Resampling(0), {"against": "levels"}).estimates
     assert {key for key, one in found.items() if one.value is not None} == {"kappa_full", "kappa_some"}
     assert found["kappa_full"].value == pytest.approx(cohen_kappa_score(THREE == 2, told), abs=1e-12)

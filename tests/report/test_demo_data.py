@@ -15,9 +15,7 @@ QUICK = ["-s", "interval.resamples=20", "-s", "comparison.permutations=10"]
 TYPED = {
     "run": ["run", "-m", "overlap,rouge"],
     "compare": ["compare", "overlap", "rouge", "--agreement", "--full"],
-    "decide": ["thresholds", "overlap"],
     "calibrate": ["thresholds", "--learn", "overlap"],
-    "power": ["plan", "overlap", "rouge", "--difference", "2"],
     "tables": ["run", "--suite", "-m", "overlap,rouge"],
     "multiverse": ["multiverse", "-m", "overlap,rouge", "-a", "pool=own", "-a", "unit=chunk", "-a", "chunk.size=60"],
 }
@@ -43,7 +41,7 @@ def demo(monkeypatch, tmp_path, ten_documents):
 
 
 @pytest.mark.parametrize("name", TYPED)
-def test_what_is_made_from_it_says_so(monkeypatch, capsys, demo, quick_plan, name):
+def test_what_is_made_from_it_says_so(monkeypatch, capsys, demo, name):
     printed = typed(monkeypatch, capsys, *TYPED[name], *demo)
 
     assert DEMO in printed

@@ -95,9 +95,6 @@ def test_the_forest_has_a_mark_at_each_value_and_a_line_over_its_interval(result
     lines = [path.get("d") for path in drawn.iter(f"{space}path") if path.get("stroke-width")]
     ends = [tuple(map(float, re.findall(r"[\d.]+", line)[::2])) for line in lines]
     assert ends == [(at(one.value(row).low), at(one.value(row).high)) for row in one.metrics]
-
-
-def test_without_a_value_there_is_no_forest(result):
     controls = result.model_copy(update={"rows": [row for row in result.rows if row.kind == "control"]})
     assert forest_panels([controls], Declarations()) == []
 

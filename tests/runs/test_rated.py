@@ -69,9 +69,6 @@ def test_a_metric_without_any_score_is_undefined_everywhere():
     for result in evaluated(Ratings("mine", ROWS, {"empty": {}})).values():
         row = result.rows[0]
         assert (row.scored, {value.value for value in row.values.values()}) == (0, {None})
-
-
-def test_order_of_the_rows_does_not_matter():
     assert evaluated(Ratings("mine", ROWS[::-1], {"published": SCORES})) == evaluated()
 
 
@@ -167,12 +164,9 @@ def test_what_cannot_be_evaluated_is_one_sentence(settings, says):
         evaluated(**settings)
 
 
-def test_corpus_and_ratings_exclude_each_other():
+def test_a_corpus_is_no_rated_set_and_the_other_way_round():
     with pytest.raises(UserError, match="corpus and ratings are both given"):
         api.evaluate_scores({}, api.load_corpus("mini"), RATINGS)
-
-
-def test_a_corpus_is_no_rated_set_and_the_other_way_round():
     with pytest.raises(UserError, match="mini is not a rated set"):
         api.load_ratings("mini")
     with pytest.raises(UserError, match=r"frank has ratings of texts, .* 'metaeval evaluate -d frank'"):

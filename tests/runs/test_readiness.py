@@ -33,12 +33,8 @@ def state(name, settings=()):
     return readiness(name, load_metric(name, with_options(name, list(settings))))
 
 
-def test_a_metric_without_needs_is_ready(no_network):
-    assert state("overlap").state is ReadinessState.READY
-    assert str(state("overlap")) == "ready"
-
-
-def test_a_checkpoint_in_no_place_has_to_be_downloaded(no_network, hub):
+def test_a_checkpoint_in_no_place_has_to_be_downloaded_and_what_needs_nothing_is_ready(no_network, hub):
+    assert (state("overlap").state, str(state("overlap"))) == (ReadinessState.READY, "ready")
     found = state("factcc")
     assert (found.state, found.detail) == (ReadinessState.DOWNLOAD, "438 MB, BSD-3-Clause-Clear")
     assert str(found) == "needs download: 438 MB"

@@ -72,15 +72,6 @@ def test_a_union_is_the_score_of_the_best_chunks_joined_in_the_order_of_the_page
     assert len(found.read) > len(set(job.texts))  # the second reading is counted
 
 
-def test_a_union_of_one_chunk_is_the_best_chunk(of_mini):
-    one, best = (
-        rows_of(of_mini(unit="citation", aggregate=how, metrics="overlap,rouge")) for how in ("union:1", "max")
-    )
-    for name in ("overlap", "rouge"):
-        assert [answer.score for answer in one[name].rows] == [answer.score for answer in best[name].rows]
-        assert len(one[name].read) == len(best[name].read)
-
-
 @pytest.mark.parametrize("metric", ["bm25", "ensemble:overlap+rouge"])
 def test_a_score_that_hangs_on_the_other_texts_is_made_anew_for_all_rows(of_mini, metric):
     (result,) = run(of_mini(unit="citation", aggregate="union:2", metrics=metric)).results

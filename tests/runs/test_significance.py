@@ -62,14 +62,6 @@ def test_every_pair_once_under_every_measure() -> None:
     assert pairs == [(key, a, b) for key in keys for i, a in enumerate(names) for b in names[i + 1 :]]
 
 
-def test_values_are_those_of_the_comparison_of_the_two_alone() -> None:
-    given = metrics(correlation.PROTOCOL)
-    for one in compared().comparisons:
-        (alone,) = compared({name: given[name] for name in (one.one, one.other)}).comparisons
-        assert (one.difference, one.low, one.high, one.p) == (alone.difference, alone.low, alone.high, alone.p)
-        assert one.rows == 240
-
-
 @pytest.mark.parametrize("protocol", [classification.PROTOCOL, correlation.PROTOCOL])
 def test_p_is_the_level_at_which_the_interval_ends_at_0(protocol: Protocol) -> None:
     given = metrics(protocol, {"a": 1.0, "b": 1.2})

@@ -46,26 +46,24 @@ def odd(tmp_path, monkeypatch):
     return make
 
 
-def test_a_steady_metric_agrees_with_itself():
-    verified = verify("overlap", RunConfig())
-    assert verified.batch_difference == 0
-    assert verified.agrees
-    assert [answer.score for answer in verified.batched] == [answer.score for answer in verified.single]
+MOVING = "len(statement) + 2e-5 * (len(sources) > 1)"
+LOSING = "1.0) if len(sources) > 1 else PairScore(None, Status.EMPTY"
 
 
-def test_a_score_that_moves_with_its_batch_is_found(odd):
-    verified = verify(odd("len(statement) + 2e-5 * (len(sources) > 1)"), RunConfig())
-    assert verified.batch_difference == pytest.approx(2e-5, rel=1e-6)
-    assert not verified.agrees
-
-
-def test_half_precision_may_move_but_not_lose_a_score(odd):
-    name = odd("len(statement) + 2e-5 * (len(sources) > 1)")
-    assert verify(name, with_options(name, ["dtype=bfloat16"])).agrees
-    name = odd("1.0) if len(sources) > 1 else PairScore(None, Status.EMPTY")
-    verified = verify(name, with_options(name, ["dtype=bfloat16"]))
-    assert verified.batch_difference == float("inf")
-    assert not verified.agrees
+@pytest.mark.parametrize(
+    ("score", "options", "largest", "agrees"),
+    [
+        ("len(statement)", [], 0, True),
+        (MOVING, [], 2e-5, False),
+        # Half precision may move, but not lose a score.
+        (MOVING, ["dtype=bfloat16"], 2e-5, True),
+        (LOSING, ["dtype=bfloat16"], float("inf"), False),
+    ],
+)
+def test_a_score_that_moves_with_its_batch_is_found(odd, score, options, largest, agrees):
+    name = odd(score)
+    verified = verify(name, with_options(name, options))
+    assert (verified.batch_difference, verified.agrees) == (pytest.approx(largest, rel=1e-6), agrees)
 
 
 def test_a_judge_is_not_asked_twice(odd):
@@ -119,11 +117,8 @@ def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatc
         compare(verified, [sys.executable, "official.py"])
 
 
-def test_nothing_compared_is_no_agreement():
+def test_only_what_can_be_installed_has_an_official_package_and_nothing_compared_is_no_agreement():
     assert not OfficialComparison("p", [], 0, 0.0).agrees
-
-
-def test_only_what_can_be_installed_has_an_official_package():
     with pytest.raises(UserError, match=r"'rouge-1' has no official package.*bertscore, summac-conv, summac-zs"):
         official_command("rouge-1", RunConfig(), print)
 

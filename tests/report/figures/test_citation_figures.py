@@ -34,16 +34,6 @@ def test_a_claims_bars_stand_under_its_words():
     assert {"claim 1 [1]", "claim 2 [2]"} <= {text.get_text() for text in plot.texts}
 
 
-def test_the_line_below_a_node_ends_above_the_words():
-    figure = claim_tree(TREE, CLAIMS)
-    figure.draw_without_rendering()
-    (plot,) = figure.axes
-    lines = [line.get_window_extent() for line in plot.lines if line.get_zorder() == 0]
-    words = [text.get_window_extent() for text in plot.texts if text.get_text() in TREE.tokens]
-    assert (len(lines), len(words)) == (5, 10)
-    assert not any(line.overlaps(word) for line in lines for word in words)
-
-
 def test_a_word_stands_below_its_head():
     (plot,) = claim_tree(TREE, CLAIMS).axes
     top = {}

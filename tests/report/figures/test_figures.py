@@ -87,11 +87,6 @@ def test_an_undefined_value_has_no_bar(result):
     assert len(measure_bars(changed).axes[0].patches) == 1
 
 
-def test_a_result_of_controls_has_no_figure(result):
-    with pytest.raises(UserError, match="has no metric to draw"):
-        measure_bars(result.model_copy(update={"rows": result.rows[2:]}))
-
-
 @pytest.mark.parametrize("draw", [measure_bars, lambda _: rank_stability(RANKS)], ids=["bars", "ranks"])
 def test_fifteen_long_names_do_not_overlap_and_stay_on_the_page(crowded, draw):
     figure = draw(crowded)
@@ -113,22 +108,21 @@ def test_ranks_are_drawn_by_their_median_with_areas_by_share():
     assert (rings.get_offsets().tolist(), rings.get_sizes().tolist()) == ([[1.0, 0.0]], [300.0])
 
 
-@pytest.mark.parametrize("ranks", [{}, {"a": []}, {"a": [1], "b": [1, 2]}])
-def test_ranks_of_different_lengths_are_refused(ranks):
-    with pytest.raises(UserError, match="a rank under every specification"):
-        rank_stability(ranks)
-
-
 def test_a_confusion_matrix_prints_counts_and_row_shares():
     texts = [text.get_text() for text in confusion_map([[1500, 500], [0, 0]], ["full", "none"]).axes[0].texts]
     # 1,500 / 2,000 and 500 / 2,000; a level without pairs has no shares.
     assert texts == ["1,500\n75.0 %", "500\n25.0 %", "0", "0"]
 
 
-@pytest.mark.parametrize("counts", [[], [[1, 2]], [[1], [2]], [[1, 2], [3]]])
-def test_a_matrix_that_is_not_square_is_refused(counts):
-    with pytest.raises(UserError, match="needs 2 rows of 2 counts"):
-        confusion_map(counts, ["full", "none"])
+def test_a_result_of_controls_ranks_of_different_lengths_and_a_matrix_that_is_not_square_are_refused(result):
+    with pytest.raises(UserError, match="has no metric to draw"):
+        measure_bars(result.model_copy(update={"rows": result.rows[2:]}))
+    for ranks in ({}, {"a": []}, {"a": [1], "b": [1, 2]}):
+        with pytest.raises(UserError, match="a rank under every specification"):
+            rank_stability(ranks)
+    for counts in ([], [[1, 2]], [[1], [2]], [[1, 2], [3]]):
+        with pytest.raises(UserError, match="needs 2 rows of 2 counts"):
+            confusion_map(counts, ["full", "none"])
 
 
 def bars_of(result, names, title):
