@@ -61,12 +61,18 @@ def test_kappas_are_scikit_learns_and_statsmodels(table, seed):
     assert joint["fleiss"].value == pytest.approx(fleiss_of_statsmodels(counts), abs=1e-12)
 
 
-def test_the_mean_of_pairs_by_hand(table):
+def test_the_mean_of_pairs_by_hand_without_blanks(table):
     columns = {"aliice": [1, 1, 0, 0], "r1": [1, 1, 1, 0], "r2": [1, 1, 0, 0]}
     # r1 says yes three times, aliice twice: agreed 3/4, by chance 2/4 * 3/4 + 2/4 * 1/4 = 1/2, kappa .5. aliice and r2
     # agree on all: 1.
     read = table(columns, recall=["r1", "r2", "aliice"])
     assert agreed(read, [(0, 2), (1, 2)])["kappa"].value == pytest.approx((0.5 + 1) / 2)
+    read = table({"a": ["yes", "no", "", "yes"], "b": ["yes", "no", "no", "no"]}, support=["a", "b"])
+    (labels,) = read.sets
+    found = agreed(read, [(0, 1)])
+    # Of the three units that both labelled, two are equal.
+    assert found["equal"].value == pytest.approx(2 / 3)
+    assert labels.categories == ["no", "yes"]
 
 
 def test_intervals_draw_questions(table):
@@ -78,15 +84,6 @@ def test_intervals_draw_questions(table):
     both = [agreed(read, [(0, 1)], Resampling(30))["kappa"] for read in (alone, together)]
     assert both[0].value == both[1].value
     assert (both[0].low, both[0].high) != (both[1].low, both[1].high)
-
-
-def test_blanks_are_left_out(table):
-    read = table({"a": ["yes", "no", "", "yes"], "b": ["yes", "no", "no", "no"]}, support=["a", "b"])
-    (labels,) = read.sets
-    found = agreed(read, [(0, 1)])
-    # Of the three units that both labelled, two are equal.
-    assert found["equal"].value == pytest.approx(2 / 3)
-    assert labels.categories == ["no", "yes"]
 
 
 def test_tables_of_readers_are_joined_by_id(tmp_path, table):

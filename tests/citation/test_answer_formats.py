@@ -139,14 +139,11 @@ def output(text, *before):
     return {"output": [*before, {"type": "message", "content": [{"type": "output_text", "text": text}]}]}
 
 
-def test_tokens_of_structured_output_are_citations():
+def test_tokens_and_results_are_the_sources_of_marks():
     text = "In 1999.\ue200cite\ue202turn0search0\ue202turn0search5\ue201 Free."
     (answer,) = reading(output(text), "openai").answers
     assert answer.text == "In 1999 [1][2]. Free."
     assert [passage.source for passage in answer.passages] == ["turn0search0", "turn0search5"]
-
-
-def test_results_of_perplexity_are_the_sources_of_marks():
     results = [{"title": "T", "url": URL, "snippet": A}, {"title": "U", "url": "https://b.example", "snippet": B}]
     agent = output("In 1999.[1][2]", {"type": "search_results", "results": results})
     sonar = {**chat("In 1999.[1][2]"), "citations": [URL], "search_results": results}

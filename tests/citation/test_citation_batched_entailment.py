@@ -85,15 +85,12 @@ LINES = [
 ]
 
 
-def test_a_claim_is_counted_once_however_many_marks_it_has():
+def test_a_claim_is_counted_once_and_a_sentence_by_what_holds():
     # Five lines, one of them a claim without a mark. Three claims: a1, a2, b1.
     assert [(line.answer, line.claim_number) for line in claims_of(LINES)] == [("a", 1), ("a", 2), ("b", 1)]
     assert unjudged(LINES) == [LINES[3]]
     text = "uncited 1 of 3 claims; fails 1, not read 1; problems: out of range 1, unparsable 1 (first: a, offset 7)"
     assert marks_text(LINES) == text
-
-
-def test_a_sentence_counts_what_holds_and_what_was_not_judged():
     keys = ["answer", "sentence", "claims", "claims_supported", "claims_unjudged"]
     keys += ["citations", "citations_precise", "citations_unjudged"]
     assert [[row[key] for key in keys] for row in sentence_rows(LINES)] == [

@@ -71,7 +71,7 @@ def test_offsets_are_the_brackets_own():
     assert [mark.number for mark in find_marks("A [0, 10].", first=0)] == [1, 11]
 
 
-def test_adjacent_marks_are_one_group_also_across_white_space():
+def test_adjacent_marks_are_one_group_and_unread_ones_are_counted():
     text = "A [1][2] [3]\n[4], [5] b [6, 7]. [8]"
     groups = cited_spans(text)
     assert [[mark.number for mark in group.marks] for group in groups] == [[1, 2, 3, 4], [5], [6, 7], [8]]
@@ -79,9 +79,6 @@ def test_adjacent_marks_are_one_group_also_across_white_space():
     assert groups[2] == marks_and_sentences.MarkGroup(24, 30, (Mark(24, 30, 6), Mark(24, 30, 7)))
     # An unparsable mark stands in no group.
     assert [[mark.number for mark in group.marks] for group in cited_spans("A [1][x2][3].")] == [[1], [3]]
-
-
-def test_unread_marks_are_counted_one_by_one():
     every = find_marks("A [4, 5] b [4][4].")
     read = find_marks("A [4, 5] b [4][4].", "unclosed")
     assert unread(every, read) == [Mark(2, 8, 5)]
@@ -146,9 +143,6 @@ def test_marks_behind_the_full_stop_stay_or_move_as_asked():
     assert moved(text, "move first") == ["It rained.[1]", "[4] The river rose [5].[2]", ""]
     assert moved(text, "move all") == ["It rained.[1][4]", " The river rose [5].[2]", ""]
     assert moved("[1] It rained. It poured.", "move all") == ["[1] It rained.", "It poured."]  # nothing is before it
-
-
-def test_moving_the_first_takes_the_first_plain_mark_wherever_it_stands():
     # Released ALiiCE looks whether the sentence opens with a bracket, then cuts out the first "[digits]".
     assert moved("It rained. [Sic] it poured [3] here.", "move first") == ["It rained.[3]", "[Sic] it poured  here."]
     assert moved("It rained. [Sic] it poured [3] here.", "move all") == ["It rained.", "[Sic] it poured [3] here."]

@@ -211,12 +211,18 @@ def test_a_mapped_statement_with_marks_looks_like_an_answer():
     )
 
 
-def test_a_metric_with_a_bad_cell_is_refused_where_it_is_named():
+def test_bad_cells_of_a_metric_and_two_levels_of_a_pair_are_said(caplog):
     rows = [{"id": n, "statement": "A", "source": "B", "m": n / 3, "k": n} for n in range(4)]
     rows[2]["m"] = "0,5"
     items = items_of(rows)
     assert list(items.scores) == ["k"]
     assert 'row 3, column "m" is "0,5", in a column of numbers' in str(items.unread["m"])
+    items = items_of([{"id": n, "statement": "A", "source": "B"} for n in range(3)])
+    with caplog.at_level(logging.WARNING, "metaeval"):
+        labels_of({"0": "full", "1": "full"}, items)
+        assert "two levels" not in caplog.text
+        labels_of({"0": "full", "1": "full", "2": "none"}, items)
+    assert "one source of a statement has two levels, which both count: 1 times" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -227,12 +233,3 @@ def test_a_level_of_other_characters_is_refused(other, level, says):
     items = items_of([{"id": n, "statement": f"A{n}", "source": "B"} for n in range(3)])
     with pytest.raises(UserError, match=f"row 2, .*{says}"):
         labels_of({"0": other, "2": level}, items)
-
-
-def test_two_levels_of_one_statement_and_source_are_said(caplog):
-    items = items_of([{"id": n, "statement": "A", "source": "B"} for n in range(3)])
-    with caplog.at_level(logging.WARNING, "metaeval"):
-        labels_of({"0": "full", "1": "full"}, items)
-        assert "two levels" not in caplog.text
-        labels_of({"0": "full", "1": "full", "2": "none"}, items)
-    assert "one source of a statement has two levels, which both count: 1 times" in caplog.text

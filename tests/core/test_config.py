@@ -51,13 +51,18 @@ def test_names_are_a_list_or_text_with_commas(yaml, text):
     assert load_run(path, {}).metrics == ("rouge", "bm25")
 
 
-def test_an_override_reaches_any_depth_and_is_read_as_yaml():
+def test_an_override_reaches_any_depth_and_leaves_what_was_given():
     overrides = ["chunk.size=7", "metric_options.rouge.stem=true", "dataset_options.k=5", "metrics=[rouge]"]
     run = load_run(None, {}, overrides)
     assert run.chunk.size == 7
     assert run.metric_options == {"rouge": {"stem": True}}
     assert run.dataset_options == {"k": "5"}
     assert run.metrics == ("rouge",)
+    given = {"interval": {"seed": 1}}
+    assert load_run(None, given, ["interval.resamples=7"]).interval == IntervalConfig(seed=1, resamples=7)
+    assert given == {"interval": {"seed": 1}}
+    with pytest.raises(UserError, match=r"--set pool\.size: 'pool' is a single value"):
+        load_run(None, {"pool": "own"}, ["pool.size=1"])
 
 
 @pytest.mark.parametrize("where", ["unknown", "chunk.unknown", "seed"])
@@ -183,13 +188,10 @@ def test_a_shipped_metric_variant_names_a_metric_with_an_identity_of_its_own(pat
     assert set(variant.options) <= set(base.describe_options())
 
 
-def test_no_two_shipped_metrics_share_an_identity():
+def test_no_two_shipped_metrics_share_an_identity_and_options_of_a_run_go_first():
     names = [*registry.names("metric"), *config_files.variants("metrics")]
     identities = [repr(before_files(load_metric(name, RunConfig()))) for name in names]
     assert len(set(identities)) == len(names)
-
-
-def test_options_of_a_run_go_before_those_of_a_variant():
     metric = load_metric("rouge-1", RunConfig(metric_options={"rouge-1": {"side": "recall"}}))
     assert metric.describe_options() == {"variant": "rouge1", "side": "recall", "stem": False, "language": "auto"}
 
@@ -234,11 +236,3 @@ def test_a_function_names_an_argument_of_another_type(call, argument):
         call()
     answers = metaeval.score("overlap", np.array(["walk", "rain"]), ["walk", "snow"])
     assert [answer.score for answer in answers] == [1, 0]
-
-
-def test_an_override_leaves_the_settings_that_it_was_given_as_they_are():
-    given = {"interval": {"seed": 1}}
-    assert load_run(None, given, ["interval.resamples=7"]).interval == IntervalConfig(seed=1, resamples=7)
-    assert given == {"interval": {"seed": 1}}
-    with pytest.raises(UserError, match=r"--set pool\.size: 'pool' is a single value"):
-        load_run(None, {"pool": "own"}, ["pool.size=1"])

@@ -74,17 +74,14 @@ def test_a_folder_alone_is_told_to_have_its_metric_before_it(tmp_path, monkeypat
     for name in ("my-nli", "./my-nli"):
         with pytest.raises(UserError, match=r"it is METRIC:FOLDER or METRIC:NAME \(nli:\./my-model\)\."):
             registry.find("metric", name)
+    with pytest.raises(UserError, match=f"^{tmp_path / 'mine.yaml'}: Unknown metric 'rogue'"):
+        registry.find("metric", "rogue", tmp_path / "mine.yaml")
 
 
 @pytest.mark.parametrize("name", ["zzz", "a b:c", "os:", ":path", "os:path:join", "os.path"])
 def test_what_is_no_module_and_attribute_is_an_unknown_name(name):
     with pytest.raises(UserError, match=f"Unknown metric '{name}'"):
         registry.find("metric", name)
-
-
-def test_an_error_begins_with_the_file_that_holds_the_name(tmp_path):
-    with pytest.raises(UserError, match=f"^{tmp_path / 'mine.yaml'}: Unknown metric 'rogue'"):
-        registry.find("metric", "rogue", tmp_path / "mine.yaml")
 
 
 def test_entries_of_one_name_are_one_target(entries):

@@ -111,9 +111,15 @@ def test_what_is_read_of_a_statement_changes_the_fields_of_the_data(change):
     assert usual != changed_fields
 
 
-def test_a_source_more_changes_it_for_a_metric_that_depends_on_the_sources(signatures):
+def test_what_an_option_or_a_variant_changes_in_it(signatures):
     pinned = [signatures("metrics=bm25", f"pool={pool}") for pool in ("own", "bm25:1")]
     assert ["over-sources:" in text for run_ in pinned for text in run_.values()] == [True, True]
+    options = {"minilm-cosine": {"batch_tokens": 512, "device": "cpu"}}
+    plain, tuned = (load_metric("minilm-cosine", RunConfig(metric_options=each)) for each in ({}, options))
+    assert tuned.options != plain.options
+    assert tuned.identity() == plain.identity()
+    ((_, text),) = signatures("metrics=rouge-2").items()
+    assert "|metric:rouge-2=rouge@v1(variant=rouge2,side=precision,stem=False)|" in text
 
 
 @pytest.mark.parametrize(
@@ -146,15 +152,3 @@ def test_the_order_of_metrics_and_the_others_of_the_run_leave_it_alone(signature
     other = signatures("metrics=rouge,overlap", "protocols=retrieval,correlation,classification")
     assert one == other
     assert signatures().items() <= one.items()
-
-
-def test_options_that_change_speed_alone_stay_out_of_it():
-    options = {"minilm-cosine": {"batch_tokens": 512, "device": "cpu"}}
-    plain, tuned = (load_metric("minilm-cosine", RunConfig(metric_options=each)) for each in ({}, options))
-    assert tuned.options != plain.options
-    assert tuned.identity() == plain.identity()
-
-
-def test_a_variant_signs_with_the_metric_behind_it(signatures):
-    ((_, text),) = signatures("metrics=rouge-2").items()
-    assert "|metric:rouge-2=rouge@v1(variant=rouge2,side=precision,stem=False)|" in text

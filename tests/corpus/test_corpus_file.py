@@ -146,15 +146,12 @@ def test_lines_that_are_no_json_text(file, line, says):
     assert says in problem.value
 
 
-def test_all_problems_are_collected_up_to_the_limit(file):
+def test_all_problems_are_collected_up_to_the_limit_once_each(file):
     write_lines(file, *GOOD, *({**STATEMENT, "id": f"t{n}", "text": ""} for n in range(5)))
     assert [problem.line for problem in validate(file)] == [5, 6, 7, 8, 9]
     assert len(validate(file, limit=2)) == 2
     with pytest.raises(UserError, match=r"line 5: text is .*not empty\. \(4 more problems\)"):
         read_corpus(file)
-
-
-def test_a_faulty_target_does_not_make_its_citations_faulty_and_a_file_has_to_exist(file):
     assert [p.line for p in validate(write_lines(file, HEADER, DOCUMENT, {**STATEMENT, "text": ""}, CITATION))] == [3]
     file.unlink()
     with pytest.raises(UserError, match=r"c\.jsonl"):

@@ -105,12 +105,9 @@ def test_an_export_has_the_levels_that_people_chose(tmp_path, tool, ending):
     assert not ratings.scores  # numbers of the tool are no metrics
 
 
-def test_a_csv_of_label_studio_finds_items_by_their_texts(tmp_path):
+def test_a_csv_of_label_studio_and_yes_and_no_of_prodigy(tmp_path):
     path = written(tmp_path / "export.csv", EXPORTS["label-studio-columns"][:3])
     assert levels_in(path).levels == {"c0": (2,), "c1": (1,), "c2": (0,)}
-
-
-def test_yes_and_no_of_prodigy(tmp_path):
     answers = ["accept", "reject", "ignore", "accept"]
     records = [{"id": f"c{n}", "label": "SUPPORTED", "answer": said, **HASHES} for n, said in enumerate(answers)]
     labels = levels_in(written(tmp_path / "export.jsonl", records))

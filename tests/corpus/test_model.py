@@ -19,9 +19,14 @@ def corpus(documents=DOCUMENTS, statements=STATEMENTS, citations=CITATIONS, name
     return Corpus(name, {d.id: d for d in documents}, {s.id: s for s in statements}, tuple(citations), dict(dropped))
 
 
-def test_published_sentences_make_the_text_whatever_text_is_given():
+def test_texts_evidence_and_level_counts_are_normal():
     assert Document("d", "other", sentences=("One.", "", "Two.")).text == "One.  Two."
     assert Document("d", "Plain.").text == "Plain."
+    marked = Evidence((0,))
+    assert replace(CITATIONS[0], evidence=marked).evidence == (marked,)
+    assert replace(CITATIONS[0], evidence=(Evidence(), marked, Evidence())).evidence == (marked,)
+    assert replace(CITATIONS[0], evidence=Evidence()).evidence == ()
+    assert list(corpus().level_counts().items()) == [("full", 1), ("partial", 0), ("none", 1)]
 
 
 CHANGES = {
@@ -76,13 +81,6 @@ def test_no_two_changes_share_a_fingerprint():
     assert corpus().fingerprint == "3620d8cb17ea3b8e470629e51851f64550130fde03415a9c004d63ba038b9815"
 
 
-def test_one_evidence_alone_is_a_set_and_sets_that_mark_nothing_are_left_out():
-    marked = Evidence((0,))
-    assert replace(CITATIONS[0], evidence=marked).evidence == (marked,)
-    assert replace(CITATIONS[0], evidence=(Evidence(), marked, Evidence())).evidence == (marked,)
-    assert replace(CITATIONS[0], evidence=Evidence()).evidence == ()
-
-
 def third(number, *evidence):
     """Another citation, of this evidence."""
     return replace(CITATIONS[number], id="c3", evidence=evidence)
@@ -102,7 +100,3 @@ def third(number, *evidence):
 def test_a_faulty_citation_is_refused_with_its_id(citation, says):
     with pytest.raises(UserError, match=rf"Corpus 'c': .*{says}"):
         corpus(citations=[*CITATIONS, citation])
-
-
-def test_levels_are_counted_full_first_and_absent_ones_as_zero():
-    assert list(corpus().level_counts().items()) == [("full", 1), ("partial", 0), ("none", 1)]

@@ -194,7 +194,7 @@ def test_copied_evidence_goes_to_the_nearest_sentence_or_to_the_nearest_chunk(ev
     assert [pair.held for pair in build_pairs(chunked, threshold, place=place).pairs] == held
 
 
-def test_a_pair_holds_all_that_a_protocol_and_a_metric_read():
+def test_pairs_hold_all_that_is_read_under_ids_of_their_own():
     table = table_of(("one", FULL, at()), ("three", PARTIAL, at(2)))
     assert table.pairs[3] == Pair(
         "c1#2", "s", "three", 2, "c1", "g", PARTIAL, PARTIAL, "It rained.", "Three floods.", 1
@@ -202,24 +202,18 @@ def test_a_pair_holds_all_that_a_protocol_and_a_metric_read():
     assert table.pairs[3].cited
     assert [pair.pair_id for pair in table.pairs] == ["c0#0", "c1#0", "c1#1", "c1#2"]
     assert (table.chunking, table.pool, table.dropped) == (Chunking(2), "own", {})
-
-
-def test_ids_are_unique_where_citation_ids_look_like_pair_ids():
     statement, document = Statement("s", "It rained.", "g"), DOCUMENTS[0]
     judged = tuple(Citation(own, "s", "three", FULL, at(0)) for own in ("c", "c#0", "c#0#0", "c#1"))
     table = build_pairs(chunk_corpus(Corpus("made", {"three": document}, {"s": statement}, judged), Chunking(2)))
     assert len({pair.pair_id for pair in table.pairs}) == len(table.pairs) == 12
 
 
-def test_a_blank_statement_is_dropped_and_counted_beside_the_others():
+def test_what_is_no_pair_is_dropped_counted_and_said():
     statements = {"s": Statement("s", " \n", "g"), "t": Statement("t", "It rained.", "g")}
     judged = tuple(Citation(f"{s}{d}", s, d, FULL) for s in "st" for d in ("one", "empty"))
     table = build_pairs(chunk_corpus(Corpus("made", {d.id: d for d in DOCUMENTS}, statements, judged), Chunking(2)))
     assert [pair.citation_id for pair in table.pairs] == ["tone"]
     assert table.dropped == {"no statement text": 1, "no document text": 2}
-
-
-def test_nothing_to_judge_says_why():
     with pytest.raises(UserError, match=r"'made' has no pair to judge: 2 of 2 .* no document text"):
         table_of(("empty", FULL, at()), ("spaces", FULL, at()))
     with pytest.raises(UserError, match=r"2 of 3 .* document text, 1 of 3 .* statement text"):

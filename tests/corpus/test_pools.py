@@ -84,12 +84,13 @@ def test_other_statements_documents_are_added_in_corpus_order_where_no_word_is_k
     assert added(chunked, "bm25:1") == [("b", 0)]
 
 
-def test_ids_that_run_into_each_other_are_refused():
+def test_a_pool_is_read_and_ids_that_run_into_each_other_are_refused():
     # Statement "s+x" with document "y", statement "s" with document "x+y": both "s+x+y#0".
     documents = {"own": "Rain.", "y": "River.", "x+y": "Sun."}
     chunked = made(documents, {"s+x": "rain", "s": "rain"}, [("s+x", "own"), ("s", "own")])
     with pytest.raises(UserError, match=r"Two pairs would have the same id 's\+x\+y#0', because .* contain '\+'"):
         pooled(chunked, "bm25:5")
+    assert [check_pool(pool) for pool in ("own", "bm25:1", "bm25:120")] == [0, 1, 120]
 
 
 @pytest.mark.parametrize(
@@ -99,10 +100,6 @@ def test_a_wrong_pool_is_refused_with_its_value_and_what_is_allowed(pool):
     with pytest.raises(UserError, match="allowed: own, or bm25:K with K of 1 or more") as raised:
         check_pool(pool)
     assert repr(pool) in str(raised.value)
-
-
-def test_a_pool_is_read():
-    assert [check_pool(pool) for pool in ("own", "bm25:1", "bm25:120")] == [0, 1, 120]
 
 
 TEXT = st.lists(st.sampled_from("rain river sun hill may day".split()), min_size=1, max_size=6).map(" ".join)

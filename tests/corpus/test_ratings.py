@@ -93,6 +93,8 @@ def test_the_fingerprints_are_those_of_the_rows_as_lists(block):
     rows = [[row.id, row.group, row.gold, row.system, row.text, *filter(None, [row.pair])] for row in WHOLE]
     assert ratings.fingerprint == sha256_json(rows)
     assert ratings.score_columns["m"].fingerprint == sha256_json({"r0": -1.0, "r3": 0.5})
+    numbers = [0.0, -0.0, 1.0, -2.5, 0.1 + 0.2, 1e-4, 9.9e-5, 5e-324, 1e15 + 0.3, 1e16, -1.7e308, float("nan"), 1 / 3]
+    assert numerals(np.array(numbers)) == [json.dumps(number).replace("NaN", "null") for number in numbers]
 
 
 @pytest.mark.parametrize(
@@ -106,8 +108,3 @@ def test_the_first_rating_that_is_not_sound_is_named(change, says):
     rows = (*WHOLE, Rating("r9", "g0", 1.0, **change), Rating("", "g0", 1.0))
     with pytest.raises(UserError, match=says):
         Ratings("mine", rows)
-
-
-def test_numbers_are_written_as_python_writes_them():
-    numbers = [0.0, -0.0, 1.0, -2.5, 0.1 + 0.2, 1e-4, 9.9e-5, 5e-324, 1e15 + 0.3, 1e16, -1.7e308, float("nan"), 1 / 3]
-    assert numerals(np.array(numbers)) == [json.dumps(number).replace("NaN", "null") for number in numbers]

@@ -48,20 +48,17 @@ def test_traps_of_five_languages_are_passed_but_those_that_are_known(marked):
     assert (split_sentences(" ".join(expected)) == expected) is not marked.startswith("~")
 
 
-def test_an_upright_line_is_a_full_stop_behind_devanagari_alone():
+def test_upright_lines_and_abbreviations_hold_where_they_are_meant():
     assert split_sentences("यह है| वह था | अंत || फिर।") == ("यह है|", "वह था |", "अंत ||", "फिर।")
     assert split_sentences("वर्षा हुई।'नदी' बढ़ी।' वह") == ("वर्षा हुई।", "'नदी' बढ़ी।'", "वह")
     assert split_sentences("A table | B. | C || D") == ("A table | B. | C || D",)
+    # "most" ends in "st" and "basic" in "c", yet neither is St. or c.; "PROF." is Prof.
+    assert split_sentences("He has most. A basic. PROF. Dr went.") == ("He has most.", "A basic.", "PROF. Dr went.")
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n", " \n\t\r\n\u00a0 ", "\u2028"])
 def test_nothing_comes_of_nothing(text):
     assert split_sentences(text) == ()
-
-
-def test_abbreviations_hold_only_as_whole_words_and_whatever_their_case():
-    # "most" ends in "st" and "basic" in "c", yet neither is St. or c.; "PROF." is Prof.
-    assert split_sentences("He has most. A basic. PROF. Dr went.") == ("He has most.", "A basic.", "PROF. Dr went.")
 
 
 MARKS = (

@@ -100,12 +100,14 @@ def test_evidence_is_what_was_marked_with_its_neighbours(window, source):
     assert (pair.pair_id, pair.source, pair.level) == ("c0#evidence", source, PARTIAL)
 
 
-def test_copied_evidence_is_found_in_the_page_or_stands_for_itself():
+def test_copied_evidence_is_found_stands_for_itself_or_is_missing():
     copied = [Evidence(texts=("The river rose",)), Evidence(texts=("A flood took the mill away.",))]
     table = evidence_pairs(corpus(*((FULL, one, "s", "d") for one in copied)), Chunking(), 0.5, 0)
 
     assert [pair.source for pair in table.pairs] == ["The river rose.", "A flood took the mill away."]
     assert table.evidence["of them found in no document sentence"] == 1
+    with pytest.raises(UserError, match=r"has no marked evidence, which unit=evidence needs\. Try unit=page\."):
+        evidence_pairs(corpus((FULL, Evidence(), "s", "d")), Chunking(), 0.5, 0)
 
 
 def test_what_supports_nothing_reads_the_nearest_sentences_and_a_mark_that_is_missing_is_counted():
@@ -124,11 +126,6 @@ def test_what_supports_nothing_reads_the_nearest_sentences_and_a_mark_that_is_mi
     assert [pair.source for pair in table.pairs] == sources
     assert table.evidence[NEAREST] == 1
     assert table.dropped == {"no marked evidence": 1, "no document text": 1, "no statement text": 1}
-
-
-def test_without_marked_evidence_there_is_none_to_read():
-    with pytest.raises(UserError, match=r"has no marked evidence, which unit=evidence needs\. Try unit=page\."):
-        evidence_pairs(corpus((FULL, Evidence(), "s", "d")), Chunking(), 0.5, 0)
 
 
 def cited_together(*levels, own=None):

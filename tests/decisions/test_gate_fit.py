@@ -58,7 +58,7 @@ def test_metrics_behind_the_gate_need_no_scores(named, scored):
     assert notes == ([note] if named[scored:] else [])
 
 
-def test_answers_count_where_no_citation_is_missed():
+def test_answers_count_where_no_citation_is_missed_and_fewer_of_unequal_size():
     # 20 answers of 5 unsupported citations: if a tenth of answers fails, none of 20 does with chance .12.
     found = fit(*citations(100, size=5), ["first"])
     assert found.gate is None
@@ -67,6 +67,14 @@ def test_answers_count_where_no_citation_is_missed():
     # 29 answers and more would tell: 9 answers more of 5, half as many labels of the others.
     assert found.wanted[0] >= (29 * 5 - 100) * 132 / 100
     assert fit(*citations(150, size=5), ["first"]).gate is not None
+    # 40 unsupported answers of 1 citation and 2 of 20: the two large ones hold half the unsupported citations.
+    rows, levels = citations(80)
+    for number in range(40, 80):
+        rows[number]["answer_id"] = f"large {number % 2}"
+    fitted = fit(rows, levels, ["first"])
+    assert fitted.gate is None
+    # A tenth of 80 citations is .4 of the first large answer: .4 of 42.
+    assert fitted.effective == pytest.approx(42 * np.log(1 - 0.4 / 42) / np.log(0.9))
 
 
 def test_supported_labels_of_a_gate_count_by_how_flags_go_together():
@@ -90,17 +98,6 @@ def test_a_metric_without_a_usable_threshold_has_a_line_without_numbers():
     assert [record[name] for name in numbers] == [None] * 5
     assert record["promise"] == "no"
     assert "every threshold flags more than" in fit_sentences(fitted)[-1]
-
-
-def test_answers_of_unequal_size_count_as_fewer():
-    # 40 unsupported answers of 1 citation and 2 of 20: the two large ones hold half the unsupported citations.
-    rows, levels = citations(80)
-    for number in range(40, 80):
-        rows[number]["answer_id"] = f"large {number % 2}"
-    fitted = fit(rows, levels, ["first"])
-    assert fitted.gate is None
-    # A tenth of 80 citations is .4 of the first large answer: .4 of 42.
-    assert fitted.effective == pytest.approx(42 * np.log(1 - 0.4 / 42) / np.log(0.9))
 
 
 def one_population(n):

@@ -94,7 +94,7 @@ def test_a_corpus_may_lack_levels(tmp_path):
     assert [row.level for row in items_of(path).rows] == [None, 0]
 
 
-def test_an_estimate_from_records_holds_the_truth_and_saves_labels():
+def test_an_estimate_from_records_holds_the_truth_and_all_labels_are_exact():
     rows = citations(400, 400)
     found = estimate(rows, drawn(rows, 80), "metric")
     truth = sum(row["truth"] == "full" for row in rows) / 400
@@ -104,6 +104,10 @@ def test_an_estimate_from_records_holds_the_truth_and_saves_labels():
     assert found["none"].value + found["precision"].value == pytest.approx(1)
     process = estimate(rows, drawn(rows, 80), "metric", estimand="process")
     assert process["full"].high - process["full"].low > found["full"].high - found["full"].low
+    rows = [{**row, "truth": "full" if number < 59 else "none"} for number, row in enumerate(citations(60, 60))]
+    found = estimate(rows, {row["id"]: row["truth"] for row in rows}, "metric")
+    assert found["full"].value == found["full"].low == 59 / 60
+    assert found["partial"].high == 0.0
 
 
 @pytest.mark.parametrize("estimand", ["set", "process"])
@@ -117,13 +121,6 @@ def test_a_level_that_no_label_has_is_bounded(estimand):
         line for line in estimate_sheet(estimate(rows, drawn(rows, 80), "metric")).lines if "partial" in line.name
     ]
     assert "0.0–3.7" in line.cells[0].interval
-
-
-def test_where_every_item_is_labelled_a_share_is_itself_and_nothing_is_left_open():
-    rows = [{**row, "truth": "full" if number < 59 else "none"} for number, row in enumerate(citations(60, 60))]
-    found = estimate(rows, {row["id"]: row["truth"] for row in rows}, "metric")
-    assert found["full"].value == found["full"].low == 59 / 60
-    assert found["partial"].high == 0.0
 
 
 def test_whole_answers_are_seen_and_recall_is_told_where_statements_are_whole():

@@ -54,16 +54,13 @@ def test_no_interval_says_why():
     assert intervals(mean, ONES, Resampling(n=0)) == [Estimate(VALUES.mean())]
 
 
-def test_means_of_answers_stay_in_their_range_and_have_a_width_at_its_end():
+def test_means_and_groups_count_what_they_can_show():
     all_supported = estimate(macro([AnswerShare(2, 2)] * 10), EVERY, 10)
     assert (all_supported.low, all_supported.high) == pytest.approx((0.05 ** (1 / 10), 1.0))
 
     rare = estimate(means([0.0] * 9 + [5.0], COUNTS), EVERY, 10)
     assert (rare.low, rare.value) == (0.0, 0.5)
     assert rare.high > 1
-
-
-def test_groups_of_many_citations_count_as_the_few_that_they_are():
     even = estimate(micro([AnswerShare(k % 2, 2) for k in range(40)]), np.arange(40), 40)
     large = [AnswerShare(60, 120), *(AnswerShare(k % 2, 2) for k in range(39))]
     uneven = estimate(micro(large), np.arange(40), 40)

@@ -51,9 +51,6 @@ def test_the_widest_gap_wins_between_equally_good_cuts():
     assert best_thresholds(np.array([0.0, 1.0, 3.0, 7.0]), np.array([0, 1, 1, 2])).tolist() == [0.5, 5.0]
     # A constant score leaves only "always this level": of three such answers the one with the best F1, level 2 here.
     assert best_thresholds(np.zeros(4), np.array([0, 1, 2, 2])).tolist() == [-np.inf, -np.inf]
-
-
-def test_neighbouring_floats_are_still_separated():
     low = 1.0
     high = np.nextafter(low, 2)
     thresholds = best_thresholds(np.array([low, low, high, high]), np.array([0, 0, 1, 1]), n_levels=2)

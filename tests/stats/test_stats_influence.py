@@ -187,6 +187,14 @@ def test_intervals_stay_inside_the_range_and_have_width_at_its_ends():
     assert t_interval(flat(np.zeros(5), (-1.0, 1.0), 1.0), 0.95) == pytest.approx((2 * 0.05 ** (1 / 5) - 1, 1.0))
     # Away from the ends a measure that no group moves is known: the AUC of a constant.
     assert t_interval(flat(np.zeros(5), (0.0, 1.0), 0.5), 0.95) == (0.5, 0.5)
+    losses = np.repeat([0.4, 0.0], [1, 39])
+    interval = t_interval(flat((losses.mean() - losses) / 40, (0.0, 1.0), 0.99), 0.95)
+    assert interval[0] == pytest.approx(expit(logit(0.99) - student.ppf(0.975, 4) * 0.01 / (0.99 * 0.01)), abs=1e-12)
+    parts = np.random.default_rng(3).normal(size=40) / 100
+    found = flat(parts, (-1.0, 1.0), 0.6)
+    unit = student.ppf(0.975, 39) * found.standard_error / (1 - 0.6**2)
+    expected = np.tanh(np.arctanh(0.6) + np.array([-unit, unit]))
+    assert t_interval(found, 0.95) == pytest.approx(tuple(expected), abs=1e-12)
 
 
 @pytest.mark.parametrize("ends", [(0.0, 1.0), (-1.0, 1.0), (-0.5, 0.5)])
@@ -219,12 +227,6 @@ def test_few_losing_groups_extend_the_interval_away_from_the_end(ends):
         assert t_test(found, ends[1] - (loss + more) / 2) == 1
 
 
-def test_one_group_that_loses_has_four_degrees_of_freedom():
-    losses = np.repeat([0.4, 0.0], [1, 39])
-    interval = t_interval(flat((losses.mean() - losses) / 40, (0.0, 1.0), 0.99), 0.95)
-    assert interval[0] == pytest.approx(expit(logit(0.99) - student.ppf(0.975, 4) * 0.01 / (0.99 * 0.01)), abs=1e-12)
-
-
 def test_intervals_of_an_auc_near_one_hold_it():
     # Before the extension 90 % held it. The true value is that of 60,000 groups.
     rng, held = np.random.default_rng(4), []
@@ -233,14 +235,6 @@ def test_intervals_of_an_auc_near_one_hold_it():
         interval = t_interval(auc_influence(score, level, group, 30)(2, 0), 0.95)
         held.append(interval[0] <= 0.9877 <= interval[1])
     assert np.mean(held) > 0.94
-
-
-def test_correlations_take_fishers_z():
-    parts = np.random.default_rng(3).normal(size=40) / 100
-    found = flat(parts, (-1.0, 1.0), 0.6)
-    unit = student.ppf(0.975, 39) * found.standard_error / (1 - 0.6**2)
-    expected = np.tanh(np.arctanh(0.6) + np.array([-unit, unit]))
-    assert t_interval(found, 0.95) == pytest.approx(tuple(expected), abs=1e-12)
 
 
 def test_a_level_in_one_group_has_no_standard_error():

@@ -52,14 +52,11 @@ def test_agrees_with_regression_on_dummies(n_strata, decimals):
         assert partial_spearman(score, gold, stratum) == pytest.approx(pearsonr(rx, ry)[0], abs=1e-12)
 
 
-def test_two_rows_are_in_one_order_or_the_other():
+def test_little_or_no_variation_inside_the_strata():
     # Ranks 1 and 2 less their mean are -1/2 and 1/2: spread 1/2, product 1/2 where the orders agree.
     score, one_stratum = np.array([0.1, 0.2]), np.zeros(2, dtype=np.int64)
     assert residual_spearman(score, np.array([0.0, 1]), one_stratum) == pytest.approx(1)
     assert residual_spearman(score, np.array([1.0, 0]), one_stratum) == pytest.approx(-1)
-
-
-def test_a_metric_that_only_knows_the_system_has_nothing_left():
     # Good systems get high scores, whatever the row: .9 over all rows, undefined inside the systems.
     gold = np.repeat([0.0, 2.0], 50)
     gold[[3, 60]] = 1

@@ -20,11 +20,6 @@ def test_the_estimate_and_the_wald_interval_are_those_of_ppi_python(case):
     assert found == pytest.approx((case["estimate"], case["low"], case["high"]), rel=0, abs=1e-10)
 
 
-def test_one_prediction_is_not_taken_for_that_of_every_labelled_item():
-    with pytest.raises(ValueError, match="prediction"):
-        ppi_mean(np.array([1.0, 0, 1]), np.array([0.5]), np.ones(4))
-
-
 def every(n, total, unit=None):
     rows = np.arange(n)
     return Sample(rows, np.full(n, n / total), rows if unit is None else unit, np.zeros(n, dtype=np.int64))
@@ -63,6 +58,8 @@ def test_wilson_is_the_textbook_interval_where_labels_are_independent():
     assert wilson(0.15, 0.15 * 0.85 / 20, 20, 1e9, 0.95) == pytest.approx(
         proportion_confint(3, 20, method="wilson"), abs=1e-6
     )
+    with pytest.raises(ValueError, match="prediction"):
+        ppi_mean(np.array([1.0, 0, 1]), np.array([0.5]), np.ones(4))
 
 
 def test_a_perfect_score_narrows_and_a_useless_one_is_not_used():
@@ -103,7 +100,7 @@ def test_strata_take_the_variance_between_them_away():
     assert found.df == pytest.approx(4)
 
 
-def test_systems_that_err_on_the_same_answers_differ_with_less_noise():
+def test_a_difference_of_dependent_and_of_independent_shares():
     random = np.random.default_rng(2)
     one = (random.random(400) < 0.5) * 1.0
     other = np.where(random.random(400) < 0.1, 1 - one, one)
@@ -113,9 +110,6 @@ def test_systems_that_err_on_the_same_answers_differ_with_less_noise():
     value, low, high = difference(first, second)
     assert value == pytest.approx(np.mean(one[rows] - other[rows]))
     assert high - low < first.high - first.low
-
-
-def test_a_difference_of_independent_shares_is_newcombes():
     # Newcombe 1998, table II, case (a): 56/70 less 48/80 is .2, .0524 to .3339 by method 10.
     shares = []
     for number, (hits, of) in enumerate(((56, 70), (48, 80))):

@@ -33,21 +33,18 @@ def test_flips_are_the_pairs_in_opposite_order():
     assert (tau[1], flips[1]) == (1.0, 0.0)
 
 
-def test_means_that_differ_by_rounding_are_tied():
+def test_means_that_differ_by_rounding_are_tied_and_infinite_ones_refused():
     # 0.1 + 0.2 is 0.30000000000000004 in floats.
     assert pair_signs(np.array([[0.1 + 0.2], [0.3]])) == [[0]]
     assert pair_signs(np.array([[0.3 + 1e-9], [0.3]])) == [[1]]
     # What rounding is goes with the size of the values.
     assert pair_signs(np.array([[1e6 + 1e-9], [1e6]])) == [[0]]
     assert pair_signs(np.array([[3e-9], [1e-9]])) == [[1]]
+    with pytest.raises(ValueError, match="infinity"):
+        pair_signs(np.array([[np.inf], [1.0]]))
 
 
 @pytest.mark.parametrize(("shape", "other"), [((2, 3), (3, 3)), ((3,), (3,))])
 def test_other_shapes_are_refused(shape, other):
     with pytest.raises(ValueError, match="shape"):
         rank_agreement(np.ones(shape), np.ones(other))
-
-
-def test_an_infinite_value_is_refused():
-    with pytest.raises(ValueError, match="infinity"):
-        pair_signs(np.array([[np.inf], [1.0]]))

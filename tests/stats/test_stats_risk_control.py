@@ -72,12 +72,6 @@ def test_the_design_effect_is_that_of_the_arithmetic(score, cluster, weight, eff
     assert found == pytest.approx(effect, rel=1e-12)
 
 
-def test_a_design_effect_needs_a_cluster_and_a_weight_of_each_score():
-    for cluster, weight in ((np.arange(2), np.ones(3)), (np.arange(3), np.ones(2))):
-        with pytest.raises(ValueError, match="length"):
-            design_effect(np.arange(3.0), cluster, weight)
-
-
 def test_labels_of_a_missed_answer_count_as_one_label():
     thresholds, cluster, equal = np.array([np.inf, 5, 3, -9]), np.array([0, 0, 1, 1, 2, 2]), np.ones(6)
     # Ranks have between 2 * (4 + 1 + 1) / 2 = 6 and within 5.5 / 3: icc 25 / 47, design effect 72 / 47.
@@ -103,6 +97,9 @@ def test_answers_of_unequal_size_count_alike_until_one_is_missed():
     # Missed whole, the third counts with its size: 6 ** 2 / (1 + 1 + 16), Kish's number of clusters.
     score[2:] += 10
     assert effective_labels(score, cluster, np.ones(6), np.array([10.0])) == pytest.approx([36 / 18])
+    for cluster, weight in ((np.arange(2), np.ones(3)), (np.arange(3), np.ones(2))):
+        with pytest.raises(ValueError, match="length"):
+            design_effect(np.arange(3.0), cluster, weight)
 
 
 def test_large_answers_that_may_fail_alone_count_as_fewer():

@@ -85,16 +85,13 @@ def test_the_archive_is_fetched_once_and_its_hash_recorded(origin):
     assert asqa_file.with_name(f"{ASQA_FILE}.sha256").read_text() == f"{recorded(asqa_file)}  {ASQA_FILE}\n"
 
 
-def test_a_damaged_file_is_taken_from_the_archive_again(origin):
+def test_a_damaged_file_is_taken_again_from_the_same_archive_alone(origin):
     _, asqa, _ = origin
     (path,) = locate(asqa, "all", None).values()
     path.write_text("[]")
     assert [row.status for row in verify(asqa, None)] == ["differs"]
     locate(asqa, "all", None)
     assert questions_in(path) == 4
-
-
-def test_another_archive_than_at_first_is_refused(origin):
     path, asqa, _ = origin
     (kept,) = locate(asqa, "all", None).values()
     held = kept.with_name("ALCE-data.tar")

@@ -21,7 +21,7 @@ PAGE = "[1] https://a.org/\n\nA passage.\n\nIts second part."
 OTHER = "[3] https://c.org/\n\nAnother."
 
 
-def test_a_claim_cites_its_evidence_as_one_document(made):
+def test_a_claim_cites_its_evidence_as_one_document_or_each_passage(made):
     corpus = made(DATASET, [answer(claim("It is **so** [1][3].", "Partial", PAGE, OTHER, PAGE))])
     (citation,) = corpus.citations
     statement, document = corpus.statements[citation.statement_id], corpus.documents[citation.document_id]
@@ -30,9 +30,6 @@ def test_a_claim_cites_its_evidence_as_one_document(made):
     assert document.url == "https://a.org/"
     assert corpus.level_counts() == {"full": 0, "partial": 1, "none": 0}
     assert not corpus.dropped
-
-
-def test_each_passage_may_take_the_claims_label(made):
     corpus = made(DATASET, [answer(claim("So [1].", "Complete", PAGE, OTHER, PAGE))], unit="passage")
     assert [citation.id.rpartition(":")[2] for citation in corpus.citations] == ["1", "2"]
     assert corpus.level_counts()["full"] == 2

@@ -29,16 +29,13 @@ def frank(tmp_path):
     return load
 
 
-def test_a_row_becomes_a_rating_with_fifteen_scores(frank):
+def test_rows_of_splits_and_subsets_become_ratings_with_fifteen_scores(frank):
     ratings = frank()
     first = ratings.rows[0]
     assert (first.id, first.group, first.system, first.subset, first.gold) == ("a:bart", "a", "bart", "cnndm", 1.0)
     assert len(ratings.scores) == 15
     assert ratings.scores["ROUGE-L"] == dict.fromkeys((row.id for row in ratings.rows), 0.25)
     assert set(ratings.scores["DAE"].values()) == {None}
-
-
-def test_splits_and_subsets_take_their_rows_and_their_scores(frank):
     assert [row.id for row in frank(split="validation").rows] == ["7:PtGen", "8:PtGen"]
     ratings = frank(subset="cnndm")
     assert [row.id for row in ratings.rows] == list(ratings.scores["BLEU"]) == ["a:bart", "a:pgn"]

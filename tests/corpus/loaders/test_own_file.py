@@ -9,14 +9,11 @@ from metaeval.corpus.loading import load_dataset
 from metaeval.corpus.model import Citation, Corpus, Document, Statement, SupportLevel
 
 
-def test_the_file_is_read(tmp_path):
+def test_the_file_is_read_or_said_to_be_needed(tmp_path):
     citation = Citation("c", "s", "d", SupportLevel.PARTIAL)
     corpus = Corpus("own", {"d": Document("d", "x")}, {"s": Statement("s", "x", "g")}, (citation,))
     write_corpus(corpus, tmp_path / "own.jsonl")
     assert load_dataset(DATASET, data=tmp_path / "own.jsonl") == corpus
-
-
-def test_no_file_and_a_folder_are_told(tmp_path):
     for data in (None, tmp_path):
         with pytest.raises(UserError, match="dataset=jsonl needs data=FILE"):
             load_dataset(DATASET, data=data)

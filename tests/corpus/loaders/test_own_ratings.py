@@ -122,7 +122,7 @@ def test_a_cell_that_is_no_number_among_numbers_is_named_or_skipped(tmp_path, ca
     assert '1 in "m"' in caplog.text or '6 in "m"' in caplog.text
 
 
-def test_a_bad_gold_is_left_out_and_counted(tmp_path):
+def test_a_bad_gold_is_left_out_and_counted_and_texts_stay_texts(tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("id,group,gold,m\n1,a,1,1\n2,a,high,2\n3,b,0,3\n")
     with pytest.raises(UserError, match='line 3, column "gold" is "high"'):
@@ -130,6 +130,11 @@ def test_a_bad_gold_is_left_out_and_counted(tmp_path):
     with reading_tables(skip_bad_cells=True):
         ratings = read_ratings(path)
     assert (len(ratings.rows), dict(ratings.dropped)) == (2, {"texts without a rating": 1})
+    path = tmp_path / "mine.csv"
+    path.write_text("id,group,gold,m,day,note\n1,a,1,1,12.05.2023,x\n2,a,0,2,13.05.2023,7\n3,b,0,3,14.05.2023,y\n")
+    ratings = read_ratings(path)
+    assert list(ratings.scores) == ["m"]
+    assert ratings.rows[1].fields == {"day": "13.05.2023", "note": "7"}
 
 
 LEVELS = {"full": 3, "partial": 2, "none": 1}
@@ -187,14 +192,6 @@ def test_missing_cells_among_words_are_blank_and_counted(tmp_path, caplog):
     assert "2 of 5 texts have no rating" in caplog.text
 
 
-def test_a_column_of_texts_stays_one(tmp_path):
-    path = tmp_path / "mine.csv"
-    path.write_text("id,group,gold,m,day,note\n1,a,1,1,12.05.2023,x\n2,a,0,2,13.05.2023,7\n3,b,0,3,14.05.2023,y\n")
-    ratings = read_ratings(path)
-    assert list(ratings.scores) == ["m"]
-    assert ratings.rows[1].fields == {"day": "13.05.2023", "note": "7"}
-
-
 ANNOTATED = """id,question,text,annotator,gold,m,comment
 r1,Q1,One.,ann,1,,fine
 r1,Q1,,bob,,0.5,why
@@ -233,14 +230,11 @@ def test_rows_of_one_item_that_conflict_are_refused_with_both_lines(tmp_path, ol
         read_ratings(path)
 
 
-def test_lines_of_cells_are_a_table(write):
+def test_lines_of_cells_are_a_table_and_a_folder_is_none(write, tmp_path):
     lines = [{"key": f"k{n}", "about": "ab"[n % 2], "human": n, "mine": n / 2, "note": None} for n in range(3)]
     read = read_ratings(write(lines), {"group": "about", "id": "key"})
     assert [(row.id, row.group, row.gold) for row in read.rows] == [("k0", "a", 0), ("k1", "b", 1), ("k2", "a", 2)]
     assert read.scores == {"mine": {"k0": 0, "k1": 0.5, "k2": 1}}
-
-
-def test_a_rated_set_needs_its_file(tmp_path):
     for data in (None, tmp_path):
         with pytest.raises(UserError, match=r"dataset=ratings needs data=FILE"):
             load_dataset(DATASET, None, data)

@@ -50,15 +50,12 @@ def load(tmp_path):
     return loaded
 
 
-def test_failed_requests_and_unavailable_sources_have_no_score(load):
+def test_missing_verdicts_have_no_score_and_others_count_as_corrected_or_as_published(load):
     corpus = load(DATASET)
     assert [citation.id for citation in corpus.citations] == ["row_1", "row_2", "row_3"]
     assert corpus.dropped == {"the source was not available to the annotators": 1}
     assert corpus.scores["apertus-70b"] == {"row_1": 1.0, "row_2": None, "row_3": None}
     assert corpus.scores["qwen-sealion"] == {"row_1": None, "row_2": None, "row_3": 0.0}
-
-
-def test_verdicts_are_counted_as_corrected_or_as_published(load):
     corrected, published = load(VERDICTS), load(VERDICTS, counting="published")
     assert {row.id: row.gold for row in corrected.rows} == {"row_1": 2.0, "row_2": 1.0, "row_3": 0.0}
     assert {row.id: row.gold for row in published.rows} == {"row_1": 2.0, "row_2": 0.0, "row_3": 0.0}
