@@ -90,6 +90,7 @@ def sets(value):
 _FAULTS = {  # lines, number of the faulty line, field
     "not an object": ([*GOOD, [1]], 5, "the line"),
     "unknown type": ([*GOOD, {**STATEMENT, "type": "statment"}], 5, "type"),
+    "type is no string": ([*GOOD, {"type": ["citation"]}], 5, "type"),
     "unknown field": ([*GOOD, {**DOCUMENT, "id": "d2", "titel": ""}], 5, "a field's name"),
     "missing field": ([*GOOD, {"type": "statement", "id": "s2"}], 5, "text"),
     "missing level": (*cited(level=None), "level"),
@@ -98,6 +99,7 @@ _FAULTS = {  # lines, number of the faulty line, field
     "empty group": ([*GOOD, {**STATEMENT, "id": "s2", "group": ""}], 5, "group"),
     "empty statement": ([*GOOD, {**STATEMENT, "id": "s2", "text": " \n"}], 5, "text"),
     "level": (*cited(level="ful"), "level"),
+    "level is a number": (*cited(level=2), "level"),
     "level in doubt": (*cited(level="full?"), "level"),
     "document twice": ([*GOOD, DOCUMENT], 5, "id"),
     "citation twice": ([*GOOD, CITATION], 5, "id"),
@@ -112,6 +114,7 @@ _FAULTS = {  # lines, number of the faulty line, field
     "second set's field": (*sets([{"sentences": [1]}, {"sentence": [1]}]), "a field's name"),
     "evidence field": (*cited(evidence={"text": ["x"]}), "a field's name"),
     "both text and sentences": ([HEADER, {**DOCUMENT, "text": "x"}], 2, "text"),
+    "neither text nor sentences": ([HEADER, {"type": "document", "id": "d"}], 2, "text"),
     "no header": ([DOCUMENT], 1, "the first line"),
     "header late": ([*GOOD, HEADER], 5, "type"),
     "version": ([{**HEADER, "format": "metaeval-corpus/2"}], 1, "format"),
