@@ -43,6 +43,7 @@ ANCHORS = "anchors and aliases (&name, *name) are not read"
         ("[" * 100_000 + "]" * 100_000, DEEP),
         ('{"a":' * (DEPTH + 1) + "1" + "}" * (DEPTH + 1), DEEP),
         ('["\\ud83d"]', r"\ud83d is half of a character"),
+        ("{'a': 1}", "Expecting property name"),
         ('{"\\udc00": 1}', r"\udc00 is half of a character"),
     ],
 )
@@ -92,6 +93,8 @@ def test_what_a_reader_may_ask_for():
         ('a: "\\0"', 1, "NUL, or half of a character, is not text"),
         (f"a: {LARGEST + 1}", None, f"the largest is {LARGEST}"),
         (f"a: 0x1{'0' * 16}", None, f"the largest is {LARGEST}"),
+        ("a: 0x_", None, "invalid literal for int()"),
+        ("a: -010", 1, "-010 can be read as two numbers"),
         ("a: 1\n---\na: 2", 2, "but found another document"),
         ("? [1]\n: 2", 1, "a key is a list or a mapping"),
         ("\x00", None, "special characters are not allowed"),
