@@ -14,7 +14,7 @@ from metaeval.citation.aliice.claim_options import PAPER, RELEASED
 from metaeval.citation.aliice.claims import draft, read_sentences
 from metaeval.citation.aliice.mark_positions import answer_cvcp, group_positions, mark_offsets, sentence_cvcp
 from metaeval.citation.measures import value_of, variation
-from metaeval.citation.parsers.dependency_parsers import find_parser, parse_of, stored_parser
+from metaeval.citation.parsers.dependency_parsers import find_parser, parse_of, read_parses, stored_parser
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "aliice_parser.json"
 RECORDS = json.loads(GOLDEN.read_text(encoding="utf-8"))["sentences"]
@@ -118,18 +118,10 @@ def test_a_second_root_loses_its_citations_as_released_and_falls_back_in_the_pap
 
 
 def test_stored_parses_survive_the_file(tmp_path):
-    from metaeval.citation.parsers.dependency_parsers import read_parses
-
-    parses = {each["commas_kept"]["parser_input"]: parse_of(each["commas_kept"]["parse"]) for each in RECORDS}
+    stored = {one["commas_kept"]["parser_input"]: one["commas_kept"]["parse"] for one in RECORDS}
     path = tmp_path / "parses.json"
-    stored = {
-        text: [
-            dict(zip(("text", "dep", "head"), token, strict=True))
-            for token in zip(parse.tokens, parse.labels, parse.heads, strict=True)
-        ]
-        for text, parse in parses.items()
-    }
     path.write_text(json.dumps(stored), encoding="utf-8")
+    parses = {text: parse_of(parse) for text, parse in stored.items()}
     assert read_parses(path) == parses
 
 

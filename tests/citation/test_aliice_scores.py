@@ -162,10 +162,8 @@ def test_a_mark_that_cites_nothing_costs_in_the_paper_profile_and_nothing_as_rel
     text = SENTENCE.format("[9]", "[1]")
     paper, lines = judged(text)
     assert (paper.recall, paper.precision) == (0.5, 0.5)
-    assert [(line.citation, line.state, line.problem) for line in lines] == [
-        (9, "fails", "out of range"),
-        (1, "judged", None),
-    ]
+    shown = [(line.citation, line.state, line.problem) for line in lines]
+    assert shown == [(9, "fails", "out of range"), (1, "judged", None)]
     released, lines = judged(text, RELEASED, entails_all)
     assert (released.recall, released.precision) == (1.0, 1.0)
     assert [(line.citation, line.state, line.recall) for line in lines] == [(9, "fails", None), (1, "judged", 1)]
@@ -179,8 +177,7 @@ def test_zero_cites_nothing_or_the_last_passage():
     assert judged(text)[0].recall == 0.0
     last = (*PASSAGES[1:], PASSAGES[0])
     scores, lines = judged(text, replace(PAPER, zero="last passage"), passages=last)
-    assert scores.recall == 1.0
-    assert [line.problem for line in lines] == ["zero"]
+    assert (scores.recall, [line.problem for line in lines]) == (1.0, ["zero"])
     # As released, five passages are the bound.
     many, text = (*PASSAGES, *PASSAGES), "Cups can be made of glass[5]. Cups can be made of glass[6]."
     for bound, recalls in ((5, [1, None]), (None, [1, 1])):

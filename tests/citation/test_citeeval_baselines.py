@@ -169,13 +169,9 @@ def judged(text, *answers, options=PAPER):
 
 def test_one_question_a_request_about_each_statement_and_each_citation():
     _, _, inquiries = asked(THREE)
-    assert [(one.kind.name, one.statement, one.citation) for one in inquiries] == [
-        ("lqac_recall", 0, None),
-        ("lqac_precision", 0, 0),
-        ("lqac_precision", 0, 1),
-        ("lqac_need", 1, None),
-        ("lqac_recall", 2, None),
-        ("lqac_precision", 2, 0),
+    assert [(one.kind.name.removeprefix("lqac_"), one.statement, one.citation) for one in inquiries] == [
+        *(("recall", 0, None), ("precision", 0, 0), ("precision", 0, 1), ("need", 1, None)),
+        *(("recall", 2, None), ("precision", 2, 0)),
     ]
     texts = [one.request.body["messages"][0]["content"] for one in inquiries]
     shown = [re.findall("840 km long.</text>|Barges carry coal.</text>", text) for text in texts]
@@ -210,11 +206,8 @@ def test_lqac_by_hand():
         # Support partial: R 1/2, P 1, F1 2 * 0.5 / 1.5.
         pytest.approx((1.0, 0.5, 2 / 3)),
     ]
-    assert found.words == [
-        {"lqac_said": "full", "lqac_relevant": "1 0"},
-        {"lqac_said": "needs none", "lqac_relevant": ""},
-        {"lqac_said": "partial", "lqac_relevant": "1"},
-    ]
+    words = [(one["lqac_said"], one["lqac_relevant"]) for one in found.words]
+    assert words == [("full", "1 0"), ("needs none", ""), ("partial", "1")]
     # Means over the three statements. P (1/2 + 0 + 1) / 3, R (1 + 1 + 1/2) / 3, F1 (2/3 + 0 + 2/3) / 3; and over two.
     assert whole(found.values, splits) == [pytest.approx((1 / 2, 5 / 6, 4 / 9))]
     assert whole(found.values, splits, scenario="cited") == [pytest.approx((3 / 4, 3 / 4, 2 / 3))]
@@ -306,8 +299,7 @@ def attrscore(labels, options=PAPER):
 
 
 def labelled(text, *answers, options=PAPER):
-    response = Answer("a", text, PASSAGES, "How long is it?")
-    split = split_response(response, options)
+    response, split, _ = asked(text, options)
     inquiries = attrscore_inquiries([response], [split], MAKE)
     labels = labels_by_model(list(zip(inquiries, answers, strict=True)))
     return [row["attrscore_labels_"] for row in baselines.attrscore([response], [split], labels).words]
@@ -329,8 +321,8 @@ def test_any_other_label_is_missing_or_as_released_full_support():
 
 
 def test_a_chat_model_is_asked_once_for_each_citation():
-    response = Answer("a", "It is long [1][2]. It is a river. Barges sing [2].", PASSAGES, "How long is it?")
-    inquiries = attrscore_inquiries([response], [split_response(response)], MAKE)
+    response, split, _ = asked("It is long [1][2]. It is a river. Barges sing [2].")
+    inquiries = attrscore_inquiries([response], [split], MAKE)
     assert [(one.statement, one.citation) for one in inquiries] == [(0, 0), (0, 1), (2, 0)]
     first = inquiries[0].request.body
     assert first["response_format"]["json_schema"]["name"] == "attrscore"
