@@ -167,7 +167,7 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
     """Print the first of the cautions with a "!", then the sentences, numbered, each part after an empty line."""
     from rich.console import Console
 
-    from metaeval.report.terminal import show_sentences as show
+    from metaeval.report.terminal import notes_grid
 
     console = Console()
     left = len(cautions) - 1
@@ -176,7 +176,7 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
     numbered = [(f"{number}." if several else "", text) for number, text in enumerate(sentences, start=1)]
     for part in filter(None, ([("!", text) for text in kept], numbered)):
         console.print()
-        show(part, console)
+        console.print(notes_grid(part))
 
 
 def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:

@@ -65,15 +65,11 @@ def chunk_document(document: Document, chunking: Chunking) -> tuple[Chunk, ...]:
     if chunking.mode == "words":
         pieces = [(index, [word]) for index, words in pieces for word in words]
     parts = packed(pieces, lambda piece: len(piece[1]), chunking.size)
-    return tuple(
-        Chunk(
-            document.id,
-            number,
-            " ".join(word for _, words in part for word in words),
-            tuple(sorted({index for index, _ in part})),
-        )
-        for number, part in enumerate(parts)
-    )
+    chunks = []
+    for number, part in enumerate(parts):
+        text = " ".join(word for _, words in part for word in words)
+        chunks.append(Chunk(document.id, number, text, tuple(sorted({index for index, _ in part}))))
+    return tuple(chunks)
 
 
 @dataclass(frozen=True)

@@ -107,12 +107,8 @@ class _CitationLine(_Line):
     evidence_sets: list[_EvidenceSet] = []
 
 
-_LINES: Mapping[str, type[_Line]] = {
-    "corpus": _Header,
-    "document": _DocumentLine,
-    "statement": _StatementLine,
-    "citation": _CitationLine,
-}
+_KINDS = ("corpus", _Header), ("document", _DocumentLine), ("statement", _StatementLine), ("citation", _CitationLine)
+_LINES: Mapping[str, type[_Line]] = dict(_KINDS)
 
 # A line's number, from 1, its object, and that as it was read (None if it has a fault).
 Numbered = tuple[int, Record, _Line | None]
@@ -148,10 +144,8 @@ def _problem(line: int, fault: ErrorDetails, kind: type[BaseModel]) -> Problem:
         known = (kind if len(path) == 1 else _EvidenceSet).model_fields
         return Problem(line, "a field's name", shown_with_hint(place, known), ", ".join(known))
     text = "missing" if fault["type"] == "missing" else shown_with_hint(value, LEVELS if place == "level" else ())
-    allowed = (
-        fault["msg"].removeprefix("Value error, ").removeprefix("Input should be ").partition(" or instance of")[0]
-    )
-    return Problem(line, place, text, allowed)
+    allowed = fault["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    return Problem(line, place, text, allowed.partition(" or instance of")[0])
 
 
 def _check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
@@ -178,11 +172,8 @@ def _check_links(numbered: Sequence[Numbered]) -> Iterator[Problem]:
         if not isinstance(document, _DocumentLine):
             continue
         last, name = len(document.sentences) - 1, shown(document.id)
-        sets = [
-            ("evidence", line.evidence),
-            *((f"evidence_sets[{n}]", part) for n, part in enumerate(line.evidence_sets)),
-        ]
-        for place, evidence in sets:
+        sets = [(f"evidence_sets[{n}]", part) for n, part in enumerate(line.evidence_sets)]
+        for place, evidence in [("evidence", line.evidence), *sets]:
             if any(index > last for index in evidence.sentences):
                 allowed = f"0 to {last}, the sentences of document {name}"
                 if last < 0:
@@ -205,11 +196,8 @@ def read_corpus(path: Path, unjudged: bool = False) -> Corpus:
     Raises `UserError` for a table, a file that cannot be read, and one with problems: the first, and how many others.
     """
     if path.suffix.lower() in TABLES and path.is_file():
-        raise UserError(
-            f"{path} is a table, and a corpus is JSON lines ({FORMAT}). Scores in a table that has a column of human "
-            f"levels are evaluated by 'metaeval evaluate -d ratings --data {path}'; a table with a statement and a "
-            f"source in each row is scored by 'metaeval score -d ratings --data {path}'."
-        )
+        cure = f"type 'metaeval evaluate -d ratings --data {path}' if it holds scores, else 'metaeval score' with these"
+        raise UserError(f"{path} is a table, and a corpus is JSON lines ({FORMAT}): {cure}.")
     numbered, problems = _check(read_text(path), unjudged)
     if problems:
         others = len(problems) - 1
@@ -301,9 +289,7 @@ def _records(corpus: Corpus) -> Iterator[Record]:
         yield {"type": "statement", "id": statement.id, "text": statement.text, "group": statement.group, **optional}
     for citation in corpus.citations:
         ends = {"statement": citation.statement_id, "document": citation.document_id, "level": citation.level.label}
-        sets = [
-            _given(sentences=evidence_set.sentences, texts=evidence_set.texts) for evidence_set in citation.evidence
-        ]
+        sets = [_given(sentences=part.sentences, texts=part.texts) for part in citation.evidence]
         # One set stands where it always stood: files that need no alternatives are read by every version.
         evidence = {"evidence_sets": sets} if len(sets) > 1 else {"evidence": sets[0]} if sets else {}
         yield {"type": "citation", "id": citation.id, **ends, **evidence, **_given(meta=citation.meta)}

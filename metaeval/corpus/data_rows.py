@@ -183,9 +183,8 @@ class CorpusDraft:
         """Add a statement and return its id; one with the id of another text or group raises `UserError`."""
         known = self.statements.setdefault(statement.id, statement)
         if (known.text, known.group) != (statement.text, statement.group):
-            raise UserError(
-                f"{self.name}: the published files give the id {statement.id!r} to two statements: {FETCH}."
-            )
+            why = f"the published files give the id {statement.id!r} to two statements"
+            raise UserError(f"{self.name}: {why}: {FETCH}.")
         return statement.id
 
     def next_id(self, statement: str) -> str:

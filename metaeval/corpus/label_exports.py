@@ -204,9 +204,8 @@ def _question(name: str, texts: Mapping[str, list[str]], known: Container[str], 
     if wanted in named or (len(graded) == 1 and not wanted):
         return wanted or graded[0]
     listed = ", ".join(map(shown, named if wanted else graded)) or "none"
-    what = (
-        f"no answers to {shown(wanted)}" if wanted else f"{count(len(graded), 'question')} whose answers may be levels"
-    )
+    several = f"{count(len(graded), 'question')} whose answers may be levels"
+    what = f"no answers to {shown(wanted)}" if wanted else several
     raise UserError(f"{name} has {what} (there: {listed}): {name_column('level')}.")
 
 

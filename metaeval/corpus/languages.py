@@ -204,10 +204,8 @@ def stemmer(language: str) -> Callable[[str], str]:
     Raises `UserError` also where the package snowballstemmer is missing.
     """
     if language not in _STEMMERS:
-        raise UserError(
-            f"There is no stemmer for the language {language}: leave stem out, or set language to one of en, "
-            f"{', '.join(sorted(_STEMMERS))}."
-        )
+        known = ", ".join(("en", *sorted(_STEMMERS)))
+        raise UserError(f"There is no stemmer for the language {language}: leave stem out, or set language to {known}.")
     if find_spec("snowballstemmer") is None:
         raise UserError(f"Stems of {language} need the package snowballstemmer: type {install_extra('languages')}.")
     import snowballstemmer

@@ -66,6 +66,8 @@ def check_options(dataset: Dataset, chosen: Mapping[str, str]) -> dict[str, Any]
     return values
 
 
+_DOWNLOAD = "leave data=FOLDER out to have the file downloaded"
+
 FileState = Literal["ok", "missing", "differs", "unpinned"]
 
 
@@ -149,16 +151,11 @@ def _in_mirror(dataset: Dataset, file: SourceFile, data: Path) -> Path:
     places = _places(dataset, file, data)
     path = next((path for path in places if path.is_file()), None)
     if path is None:
-        raise UserError(
-            f"The folder of data={data} has neither the file {places[0].relative_to(data)} nor {file.name}. Put "
-            f"{_origin(file)} into that folder, or leave data=FOLDER out to have the file downloaded."
-        )
+        what = f"neither the file {places[0].relative_to(data)} nor {file.name}"
+        raise UserError(f"The folder of data={data} has {what}. Put {_origin(file)} into it, or {_DOWNLOAD}.")
     if _status(file, path) == "differs":
-        raise UserError(
-            f"{path} has SHA-256 {sha256_file(path)}, but the published file of {dataset.name} has "
-            f"{file.sha256 or recorded(path)}, and only unchanged files are read. Replace the file by {file.url}, or "
-            "leave data=FOLDER out to have the file downloaded."
-        )
+        pinned = f"the published file of {dataset.name} has {file.sha256 or recorded(path)}"
+        raise UserError(f"{path} has SHA-256 {sha256_file(path)}, but {pinned}. Put {file.url} there, or {_DOWNLOAD}.")
     return path
 
 
@@ -170,10 +167,8 @@ def _in_cache(dataset: Dataset, file: SourceFile) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(
-            f"Cannot create the cache folder {path.parent}: {error.strerror or error}. Set METAEVAL_CACHE "
-            "to a folder that can be written, or give a folder that holds the files: --data FOLDER."
-        ) from error
+        why = f"Cannot create the cache folder {path.parent}: {error.strerror or error}"
+        raise UserError(f"{why}. Set METAEVAL_CACHE to another folder, or give the files: --data FOLDER.") from error
     if file.member:
         archive = _in_cache(dataset, replace(file, name=file.url.rpartition("/")[2], member=""))
         return _record_checksum(_extracted(archive, file.member, path))
@@ -196,10 +191,8 @@ def _extracted(archive: Path, member: str, path: Path) -> Path:
                 raise KeyError(member)
             shutil.copyfileobj(content, target)
     except (tarfile.TarError, zipfile.BadZipFile, zlib.error, NotImplementedError, KeyError, EOFError) as error:
-        raise UserError(
-            f"{archive} is not an archive with {member}: delete the archive and {archive.name}.sha256 beside it to "
-            "have it fetched again."
-        ) from error
+        cure = f"delete the archive and {archive.name}.sha256 beside it to have it fetched again"
+        raise UserError(f"{archive} is not an archive with {member}: {cure}.") from error
     return path
 
 

@@ -143,10 +143,8 @@ class Corpus:
             held = len(document.sentences)
             for evidence_set in citation.evidence:
                 if any(not 0 <= index < held for index in evidence_set.sentences):
-                    raise UserError(
-                        f"{where} marks evidence sentences {list(evidence_set.sentences)}, but document "
-                        f"{document.id!r} has {held} published sentences (indices start at 0)."
-                    )
+                    what = f"marks evidence sentences {list(evidence_set.sentences)}"
+                    raise UserError(f"{where} {what}, but document {document.id!r} has {held} published.")
 
     @cached_property
     def fingerprint(self) -> str:

@@ -60,7 +60,7 @@ def align_evidence(
     that reaches `threshold`. The base paper names Jaccard and no threshold; 0.5 is our default. chunks: one set of
     words per chunk of the document, to which copied sentences go instead, by the same rule.
     """
-    placed, in_chunks = set(evidence.sentences), list[int]()
+    placed, in_chunks, places = set(evidence.sentences), list[int](), document if chunks is None else chunks
     marked, unmatched = len(placed), 0
     for text in evidence.texts:
         for sentence in split_sentences(text):
@@ -68,24 +68,16 @@ def align_evidence(
             if not words:
                 continue
             marked += 1
-            best = _nearest(words, document if chunks is None else chunks, threshold)
-            if best is None:
+            shared = [len(words & other) for other in places]
+            similarities = [n / (len(words) + len(other) - n) for n, other in zip(shared, places, strict=True)]
+            best = max(similarities, default=0.0)
+            if best == 0 or best < threshold:
                 unmatched += 1
             elif chunks is None:
-                placed.add(best)
+                placed.add(similarities.index(best))
             else:
-                in_chunks.append(best)
+                in_chunks.append(similarities.index(best))
     return EvidenceAlignment(frozenset(placed), marked, unmatched, tuple(in_chunks))
-
-
-def _nearest(words: frozenset[str], document: Sequence[frozenset[str]], threshold: float) -> int | None:
-    best, best_similarity = None, 0.0
-    for index, other in enumerate(document):
-        shared = len(words & other)
-        similarity = shared / (len(words) + len(other) - shared)
-        if similarity > best_similarity:
-            best, best_similarity = index, similarity
-    return best if best_similarity >= threshold else None
 
 
 Rule = Literal["touched", "complete", "drop", "whole"]
@@ -217,14 +209,10 @@ def build_pairs(
     if not pairs:
         number = len(corpus.citations)
         why = ", ".join(f"{count} of {number} citations have {reason}" for reason, count in dropped.items())
-        if not number:
-            why = "; ".join(
-                ["it has no citations", *(f"{n} left out: {reason}" for reason, n in corpus.dropped.items())]
-            )
-        raise UserError(
-            f"Corpus {corpus.name!r} has no pair to judge: {why}. Choose another split or data set "
-            "(metaeval data list)."
-        )
+        left_out = [f"{n} left out: {reason}" for reason, n in corpus.dropped.items()]
+        why = why if number else "; ".join(["it has no citations", *left_out])
+        cure = "Choose another split or data set (metaeval data list)"
+        raise UserError(f"Corpus {corpus.name!r} has no pair to judge: {why}. {cure}.")
     return PairTable(tuple(pairs), chunked.chunking, threshold, rule, evidence=counts, dropped=dropped)
 
 
@@ -254,12 +242,8 @@ def place_evidence(
     the whole document is one chunk.
     """
     sentences = document_sentences(document)
-    words = (
-        [word_set(sentence) for sentence in sentences]
-        if any(evidence_set.texts for evidence_set in citation.evidence)
-        else []
-    )
     whole = united(citation.evidence)
+    words = [word_set(sentence) for sentence in sentences] if whole.texts else []
     texts = ((text, align_evidence(Evidence(texts=(text,)), words, threshold)) for text in whole.texts)
     lost = [text for text, alignment in texts if alignment.unmatched]
     marked = align_evidence(whole, words, threshold).sentences
@@ -272,10 +256,7 @@ def place_evidence(
     for chunk in chunk_document(document, chunking):
         held = list(zip(of_word[first:], chunk.text.split(" "), strict=False))
         first += len(held)
-        by_sentence = {
-            number: [word for _, word in words_of_sentence]
-            for number, words_of_sentence in groupby(held, key=itemgetter(0))
-        }
+        by_sentence = {number: [word for _, word in of] for number, of in groupby(held, key=itemgetter(0))}
         pieces[chunk.index] = {" ".join(by_sentence[number]) for number in marked & by_sentence.keys()}
     return PlacedEvidence(pieces, lost)
 
@@ -290,9 +271,8 @@ def why_no_pair(statement: Statement, has_text: bool) -> str:
 def united(sets: Sequence[Evidence]) -> Evidence:
     """Return the union of several evidence sets."""
     indices = {index for evidence_set in sets for index in evidence_set.sentences}
-    return Evidence(
-        tuple(sorted(indices)), tuple(dict.fromkeys(text for evidence_set in sets for text in evidence_set.texts))
-    )
+    texts = dict.fromkeys(text for evidence_set in sets for text in evidence_set.texts)
+    return Evidence(tuple(sorted(indices)), tuple(texts))
 
 
 def _largest_shares(chunks: Sequence[Chunk], sets: Sequence[EvidenceAlignment]) -> list[float | None]:
@@ -371,10 +351,8 @@ def check_pool(pool: str) -> int:
         return 0
     match = _POOL.fullmatch(pool)
     if match is None:
-        raise UserError(
-            f"pool is {pool!r}; allowed: own, or bm25:K with K of 1 or more (for example bm25:20), or dense:K, or "
-            "dense:K:cosine:MODEL."
-        )
+        rules = "own, or bm25:K with K of 1 or more (for example bm25:20), or dense:K, or dense:K:cosine:MODEL"
+        raise UserError(f"pool is {pool!r}; allowed: {rules}.")
     return int(match["words"] or match["dense"])
 
 
@@ -401,11 +379,9 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
         sources.setdefault(pair.statement_id, set()).add(pair.source)
     statements = [chunked.corpus.statements[statement_id] for statement_id in sources]
     ranked = (rank or _by_words)([chunk.text for chunk in chunks], [statement.text for statement in statements])
-    added = [
-        pair
-        for statement, order in zip(statements, ranked, strict=True)
-        for pair in _pool_rows(statement, (chunks[number] for number in order), k, sources[statement.id])
-    ]
+    added = list[Pair]()
+    for statement, order in zip(statements, ranked, strict=True):
+        added += _pool_rows(statement, (chunks[number] for number in order), k, sources[statement.id])
     counts = Counter(pair.statement_id for pair in added)
     least = min((counts[name] for name in sources), default=k)
     if least < k:
@@ -414,10 +390,8 @@ def add_pool(table: PairTable, chunked: ChunkedCorpus, pool: str, rank: RankChun
         )
     ((pair_id, times),) = Counter(pair.pair_id for pair in (*table.pairs, *added)).most_common(1)
     if times > 1:
-        raise UserError(
-            f"Two pairs would have the same id {pair_id!r}, because ids of statements, documents or citations contain "
-            "'+'. Rename these ids."
-        )
+        why = "because ids of statements, documents or citations contain '+'"
+        raise UserError(f"Two pairs would have the same id {pair_id!r}, {why}. Rename these ids.")
     return replace(table, pairs=(*table.pairs, *added), pool=pool)
 
 

@@ -165,13 +165,9 @@ class ScoreColumn(Mapping[str, "float | None"]):
         score = np.full(len(rows), np.nan)
         for rating_id, value in scores.items():
             if (row := rows.numbers.get(rating_id)) is None:
-                raise UserError(
-                    f"{where} has a score for {rating_id!r}, but no rating with this id: use the ids of the ratings."
-                )
+                raise UserError(f"{where} has a score for {rating_id!r}, but no rating with this id: use their ids.")
             if value is not None and not isfinite(value):
-                raise UserError(
-                    f"{where} has the score {value} for {rating_id!r}: a score must be finite, or None if missing."
-                )
+                raise UserError(f"{where} has the score {value} for {rating_id!r}: a score must be finite, or None.")
             score[row] = np.nan if value is None else value
         return cls(rows, score)
 
@@ -224,15 +220,9 @@ class Ratings:
         object.__setattr__(self, "rows", rows)
         _check_rows(rows, where)
         if len(rows) < 2:
-            raise UserError(
-                f"{where} holds {count(len(rows), 'rating')}, and metrics cannot be evaluated with fewer than two: "
-                "give more."
-            )
+            raise UserError(f"{where} holds {count(len(rows), 'rating')}, which is fewer than two: give more.")
         if np.ptp(rows.gold) == 0:
-            raise UserError(
-                f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}, and metrics can only be evaluated on "
-                "ratings that differ."
-            )
+            raise UserError(f"{where}: all {len(rows)} ratings are {rows.gold[0]:g}; give ratings that differ.")
         object.__setattr__(self, "scores", self.score_columns)
 
     @property
@@ -340,15 +330,11 @@ def _check_rows(rows: RatingColumns, where: str) -> None:
     if not rating_id or not group:
         raise UserError(f"{where}: rating {rating_id!r} of group {group!r} has an empty id or group; give it both.")
     if again[row]:
-        raise UserError(
-            f"{where}: rating id {rating_id!r} is used twice; ids must be unique, unless a column "
-            "'annotator' names the annotator of each row."
-        )
+        cure = "make ids unique, or name the annotator of each row in a column 'annotator'"
+        raise UserError(f"{where}: rating id {rating_id!r} is used twice; {cure}.")
     if not isfinite(rows.gold[row]):
         raise UserError(f"{where}: rating {rating_id!r} has gold {rows.gold[row]}; allowed: a finite number.")
     if endless[row]:
-        raise UserError(
-            f"{where}: rating {rating_id!r} has a vote that is not a finite number: correct it, or leave it out."
-        )
+        raise UserError(f"{where}: rating {rating_id!r} has a vote that is not a finite number: correct or delete it.")
     other = rows.group.categories[first[pairs[row]]]
     raise UserError(f"{where}: pair {rows.pair[row]!r} is in groups {other!r} and {group!r}; a pair must be in one.")

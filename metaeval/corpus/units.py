@@ -51,9 +51,7 @@ def read_aggregation(text: str) -> Aggregation:
     """
     match = _AGGREGATION.fullmatch(text)
     if match is None:
-        raise UserError(
-            f"aggregate is {text!r}; allowed: max, mean, mean:K, or union:K with K of 1 or more (for example union:3)."
-        )
+        raise UserError(f"aggregate is {text!r}; allowed: max, mean, mean:K, or union:K with K of 1 or more (union:3).")
     kinds: dict[str, Literal["max", "mean", "union"]] = {"max": "max", "mean": "mean", "union": "union"}
     return Aggregation(kinds[match[1] or match[2]], int(match[3]) if match[3] else None)
 
@@ -115,13 +113,10 @@ def evidence_pairs(corpus: Corpus, chunking: Chunking, threshold: float, window:
     Raises `UserError` where no evidence is marked at all.
     """
     documents = {id: document_sentences(document) for id, document in corpus.documents.items()}
-    placed = {
-        citation.id: align_evidence(
-            united(citation.evidence), list(map(word_set, documents[citation.document_id])), threshold
-        )
-        for citation in corpus.citations
-        if citation.evidence
-    }
+    placed = dict[str, EvidenceAlignment]()
+    for citation in (citation for citation in corpus.citations if citation.evidence):
+        words_of = [word_set(sentence) for sentence in documents[citation.document_id]]
+        placed[citation.id] = align_evidence(united(citation.evidence), words_of, threshold)
     if not placed:
         raise UserError(f"Corpus {corpus.name!r} has no marked evidence, which unit=evidence needs. Try unit=page.")
     usual = max(1, round(median(len(alignment.sentences) for alignment in placed.values())))

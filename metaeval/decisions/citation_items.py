@@ -189,10 +189,8 @@ def items_of(
     if sources:
         raise UserError(f"{content.name} holds citations with their sources: leave --sources out.")
     if pipeline and (content.claims is None or content.claims.pipeline != pipeline):
-        raise UserError(
-            f"{content.name} holds citations without their answers; {TITLES[pipeline]} reads answers with "
-            "citation marks ([1]) and passages: give such answers, or leave --pipeline out."
-        )
+        why = f"{content.name} holds citations without their answers, which {TITLES[pipeline]} reads"
+        raise UserError(f"{why}: give answers with marks ([1]) and passages, or leave --pipeline out.")
     return content
 
 
@@ -326,10 +324,7 @@ def _of_pairs(path: Path, name: str) -> CitationItems:
     for where, row in lines:
         known = row.get("scores")
         if "statement" not in row or not isinstance(known, list) or len(known) != len(columns):
-            raise UserError(
-                f"{where} should hold a citation with {len(columns)} scores, but some are missing: give the "
-                "file as metaeval wrote it."
-            )
+            raise UserError(f"{where} should hold a citation with {len(columns)} scores: give the whole file.")
         level = row.get("level")
         item_id, statement, group, system = (str(row.get(key) or "") for key in ("id", "statement", "group", "system"))
         level = level if level in (0, 1, 2) else None

@@ -52,11 +52,8 @@ class ClaimQuestions:
 
         0 for a claim without a passage; None if a necessary verdict is missing.
         """
-
-        def entails(pairs: Sequence[NliPair]) -> list[Verdict]:
-            return [Verdict(says(self.items[pair])) for pair in pairs]
-
-        ((joint, alone, rest),) = judge([self.question], entails, untitled)
+        verdicts = {pair: Verdict(says(item)) for pair, item in self.items.items()}
+        ((joint, alone, rest),) = judge([self.question], lambda pairs: [verdicts[pair] for pair in pairs], untitled)
         if joint is None:
             return 0.0
         if measure == "recall":
@@ -125,11 +122,9 @@ def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
 def _claim(
     answer: Answer, number: int, lines: Sequence[CitationLine], untitled: Untitled, first: int
 ) -> ClaimQuestions:
-    cited = tuple(
-        place
-        for line in lines
-        if line.state == "judged" and (place := find_place(line.citation, len(answer.passages))[0]) is not None
-    )
+    judged = (line.citation for line in lines if line.state == "judged")
+    found_at = (find_place(citation, len(answer.passages))[0] for citation in judged)
+    cited = tuple(place for place in found_at if place is not None)
     # All passages together, each alone, and the others without each; two of these may be the same text.
     sets = [cited, *((place,) for place in cited), *(cited[:at] + cited[at + 1 :] for at in range(len(cited)))]
     claim_id = writable(f"{answer.id}/{number}")

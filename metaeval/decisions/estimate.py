@@ -12,8 +12,7 @@ from metaeval.citation.stated_answers import TITLES
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import count
 from metaeval.core.files import sha256_json, signature, versions
-from metaeval.decisions.citation_items import CitationItems, items_of
-from metaeval.decisions.claim_questions import Claims
+from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimated_measures import (
     LABELS,
     RECALL,
@@ -114,17 +113,13 @@ def estimate(
         for name in sorted(shares[0].keys() & shares[1].keys(), key=order.index):
             aligned = aligned_parts(sides, [measure_shares[name] for measure_shares in shares], estimand)
             differences.append(difference_of(sides, name, aligned))
-    return Estimates(tuple(estimates), tuple(differences), _data(sides), *_notes(sides, estimand, level, rows))
-
-
-def _data(sides: Sequence[LabelSide]) -> results.Data:
-    first, *others = (data_of(side.items) for side in sides)
+    data, *others = (data_of(side.items) for side in sides)
     for second in others:
-        sums = {name: getattr(first, name) + getattr(second, name) for name in ("statements", "documents", "citations")}
-        fingerprint = sha256_json([first.fingerprint, second.fingerprint])
-        named = {"name": f"{first.name}-{second.name}", "fingerprint": fingerprint, "levels": {}}
-        first = first.model_copy(update={**sums, **named})
-    return first
+        sums = {name: getattr(data, name) + getattr(second, name) for name in ("statements", "documents", "citations")}
+        fingerprint = sha256_json([data.fingerprint, second.fingerprint])
+        named = {"name": f"{data.name}-{second.name}", "fingerprint": fingerprint, "levels": {}}
+        data = data.model_copy(update={**sums, **named})
+    return Estimates(tuple(estimates), tuple(differences), data, *_notes(sides, estimand, level, rows))
 
 
 def _notes(
@@ -153,11 +148,18 @@ def _notes(
         if labelled.lost:
             lines.append(("not judged", f"{labelled.lost:,} drawn {items.what} are blank; taken as missing at random"))
         if missing := int(np.isnan(side.column.score).sum()):
-            lines.append(
-                ("unscored", f"{count(missing, 'item')} without a score of {plain(side.column.name)}: their mean")
-            )
+            unscored = f"{count(missing, 'item')} without a score of {plain(side.column.name)}: their mean"
+            lines.append(("unscored", unscored))
         if items.claims:
-            lines += _notes_of_claims(items, items.claims, measures)
+            lines += [
+                ("judge", "full support is entailment; of two annotators or more, by more than half of them"),
+                ("mean", f"over answers, of each answer's share, as {TITLES[items.claims.pipeline]} has it"),
+            ]
+            if items.uncited:
+                lines.append(("recall", f"{count(len(items.uncited), 'claim')} without a passage: not supported"))
+            if not any(key.endswith("precision") for key in measures):
+                lack = "some claims with several citations lack a label that decides"
+                lines.append(("precision", f"not estimated: {lack} (each citation alone, and the others without it)"))
         elif RECALL not in measures:
             why = "not estimated: only some citations of a statement are labelled (draw whole answers)"
             lines.append(("recall", why))
@@ -173,19 +175,6 @@ def _notes(
         fields |= {**scored_by, "interval": f"ppi-wilson-{level}", **versions("metaeval", "numpy", "scipy")}
         signatures.append(signature(fields))
     return settings, tuple(notes), tuple(signatures)
-
-
-def _notes_of_claims(items: CitationItems, claims: Claims, measures: Mapping[str, LabelRows]) -> list[tuple[str, str]]:
-    notes = [
-        ("judge", "full support is entailment; of two annotators or more, by more than half of them"),
-        ("mean", f"over answers, of each answer's share, as {TITLES[claims.pipeline]} has it"),
-    ]
-    if items.uncited:
-        notes.append(("recall", f"{count(len(items.uncited), 'claim')} without a passage: not supported"))
-    if not any(key.endswith("precision") for key in measures):
-        lack = "some claims with several citations lack a label that decides"
-        notes.append(("precision", f"not estimated: {lack} (each citation alone, and the others without it)"))
-    return notes
 
 
 def estimate_sheet(estimates: Estimates) -> Table:

@@ -172,17 +172,15 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
     drawn = [[place[row] for row in claim.items.values() if row in place] for claim in claims.claims]
     groups = [group_of(claim.answer) for claim in claims.claims]
     cluster = {name: number for number, name in enumerate(items.clusters)}
-
-    def people(item: int) -> bool | None:
-        return bool(full[place[item]]) if item in place else None
-
+    people = {row: bool(full[number]) for row, number in place.items()}
     gold = full.astype(np.int64)
     cut = best_thresholds(side.score[sample.rows], gold, "macro-f1", 2)[0] if np.ptp(gold) else None
     rows_by_measure = {}
     for measure in get_args(ClaimMeasure):
         size = claims.sizes(measure)
         rows = [number for number, claim in enumerate(claims.claims) if claim.items and size[number] > 0]
-        values = [claims.claims[row].value(measure, people, claims.untitled) if drawn[row] else None for row in rows]
+        of_rows = (claims.claims[row] if drawn[row] else None for row in rows)
+        values = [claim and claim.value(measure, people.get, claims.untitled) for claim in of_rows]
         known = [number for number, value in enumerate(values) if value is not None]
         heard = sum(bool(drawn[row]) for row in rows)
         if not known or (measure == "precision" and len(known) < heard):
@@ -207,10 +205,8 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
         )
     if not rows_by_measure:
         several = next(claim.names[0] for claim in claims.claims if len(claim.names) > 1)
-        raise UserError(
-            f"The labels in {side.labels.name} include no claim with all its passages together, which recall "
-            f"needs: label such items too (for example {shown(several)})."
-        )
+        why = f"The labels in {side.labels.name} include no claim with all its passages together"
+        raise UserError(f"{why}: label such items too (for example {shown(several)}).")
     return rows_by_measure
 
 

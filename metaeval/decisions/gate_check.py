@@ -140,10 +140,8 @@ def check(
     fields = metric_fields(column)
     for name, fitted_with in gate.metric_fields.items():
         if name != "metaeval" and fields.get(name) != fitted_with:
-            raise UserError(
-                f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}: its threshold is "
-                f"valid only for the former. Check with the same {name} (model, setting or version), or fit again."
-            )
+            why = f"The gate was fitted with {name} {fitted_with}, and here it is {fields.get(name)}"
+            raise UserError(f"{why}: check with the same {name} (model, setting or version), or fit again.")
     score = filled_below(column)
     below = score < gate.threshold
     groups = items.groups

@@ -92,10 +92,8 @@ def fit(
     if not names:
         raise UserError("No metric is given: name at least one, for example -m overlap.")
     if terms.promise == "mean" and len(names) > 1:
-        raise UserError(
-            f"{len(names)} metrics are given, but a promise on the mean does not hold after a choice among several: "
-            f"give one, for example -m {names[0]}."
-        )
+        why = f"{len(names)} metrics are given, and a promise on the mean takes one"
+        raise UserError(f"{why}: name one, for example -m {names[0]}.")
     config = (config or RunConfig()).with_metrics(names)
     items = items_of(answers, mapping)
     people = labels_of(labels, items, mapping)
@@ -103,19 +101,15 @@ def fit(
     supported = (SupportLevel.FULL,) if terms.target == "full" else (SupportLevel.FULL, SupportLevel.PARTIAL)
     unsupported = labelled.label(*supported) < 0.5
     if unsupported.all() or not unsupported.any():
-        raise UserError(
-            f"The labels in {people.name} have {'only' if unsupported.any() else 'no'} unsupported citations among "
-            f"{count(unsupported.size, 'labelled one')}, and a gate is fitted on supported and unsupported ones: label "
-            "more ('metaeval label')."
-        )
+        some = "only" if unsupported.any() else "no"
+        what = f"{some} unsupported citations among {count(unsupported.size, 'labelled one')}"
+        raise UserError(f"The labels in {people.name} have {what}: label more, of both kinds ('metaeval label').")
     alpha, groups = terms.alpha / len(names), items.groups
     columns: list[AlignedColumn] = []
     candidates: list[Candidate] = []
     for column in scored(items, config, progress) if score_all else _one_by_one(items, config, progress):
         if str(column.fields.get("code")).endswith("@undeclared"):
-            raise UserError(
-                f"{column.name} declares no version to which a gate could hold: add metaeval.metric(identity=...)."
-            )
+            raise UserError(f"{column.name} declares no version to hold a gate to: add metaeval.metric(identity=...).")
         score = filled_below(column)
         columns.append(column)
         candidates.append(candidate_of(column.name, score, groups, labelled.sample, unsupported, terms, alpha))
@@ -212,33 +206,29 @@ def fit_sentences(fitted: Fitted) -> list[str]:
     gate = fitted.gate
     if gate is None:
         return [_needs(fitted), f"Not good enough with these labels: {_help(fitted)}."]
-    return [
-        _needs(fitted),
-        f"{plain(gate.metric)} keeps the promise: a citation with a score below {gate.threshold:.4g} is flagged. "
-        f"At most {100 * gate.bound:.1f} % of the unsupported are missed{average(gate)} ({100 * gate.missed:.1f} % of "
-        f"these labels); {100 * gate.flagged:.0f} % of the supported are flagged too, and {100 * gate.precision:.0f} % "
-        "of what is flagged is unsupported.",
-    ]
+    keeps = f"{plain(gate.metric)} keeps the promise: a citation with a score below {gate.threshold:.4g} is flagged."
+    missed = f"At most {100 * gate.bound:.1f} % of the unsupported are missed{average(gate)}"
+    flagged = f"{100 * gate.flagged:.0f} % of the supported are flagged too"
+    precision = f"{100 * gate.precision:.0f} % of what is flagged is unsupported"
+    of_labels = f"{100 * gate.missed:.1f} % of these labels"
+    return [_needs(fitted), f"{keeps} {missed} ({of_labels}); {flagged}, and {precision}."]
 
 
 def _needs(fitted: Fitted) -> str:
     most = f"{100 * fitted.terms.max_missed:g} %"
     if fitted.terms.promise == "mean":
-        return (
-            f"The promise on the mean (of an answer's unsupported citations at most {most} missed, on average over "
-            f"answers and over labels) needs {fitted.needed} answers with an unsupported label, and no miss; there are "
-            f"{fitted.there:,}."
-        )
+        what = f"of an answer's unsupported citations at most {most} missed, on average over answers and over labels"
+        needs = f"{fitted.needed} answers with an unsupported label, and no miss; there are {fitted.there:,}"
+        return f"The promise on the mean ({what}) needs {needs}."
     labels = f"{fitted.there:,} unsupported labels"
     if fitted.effective < 0.95 * fitted.there:
         labels += f", which count as {fitted.effective:.0f} independent ones"
     many = len(fitted.candidates) + len(fitted.unscored)
     tests = f", shared by {many} metrics" if many > 1 else ""
-    return (
-        f"The promise (at most {most} of unsupported citations missed, with confidence "
-        f"{100 * (1 - fitted.terms.alpha):g} %{tests}) needs {fitted.needed} unsupported labels without a single miss; "
-        f"there are {labels}."
-    )
+    confidence = f"confidence {100 * (1 - fitted.terms.alpha):g} %"
+    what = f"at most {most} of unsupported citations missed, with {confidence}{tests}"
+    needs = f"{fitted.needed} unsupported labels without a single miss; there are {labels}"
+    return f"The promise ({what}) needs {needs}."
 
 
 def _help(fitted: Fitted) -> str:
@@ -246,10 +236,8 @@ def _help(fitted: Fitted) -> str:
     if fitted.wanted:
         left, (least, most) = fitted.left, fitted.wanted
         if least > left:
-            return (
-                f"labels of all other citations ({left:,}) would not do; add answers, try another metric, or promise "
-                "less"
-            )
+            others = f"labels of all other citations ({left:,}) would not do"
+            return f"{others}; add answers, try another metric, or promise less"
         if most <= left:
             return f"about {least:,.0f} to {most:,.0f} more labels would do"
         enough = f"whether {count(left, 'further citation')} can be enough cannot be told yet"
@@ -258,10 +246,8 @@ def _help(fitted: Fitted) -> str:
     if not known:
         return f"every threshold flags more than {100 * fitted.terms.max_flagged:g} % of the supported"
     missed, flagged, metric = min(known, key=itemgetter(0))
-    return (
-        f"these metrics are shown to miss too many; {plain(metric)} misses least, {100 * missed:.0f} % of the "
-        f"unsupported where it flags {100 * flagged:.0f} % of the supported: try another metric"
-    )
+    least = f"{100 * missed:.0f} % of the unsupported where it flags {100 * flagged:.0f} % of the supported"
+    return f"these metrics are shown to miss too many; {plain(metric)} misses least, {least}: try another metric"
 
 
 def fit_sheet(fitted: Fitted) -> Table:
@@ -282,17 +268,14 @@ def fit_sheet(fitted: Fitted) -> Table:
         least, most = (None if number == np.inf else number for number in candidate.more or (np.inf, np.inf))
         record |= {"precision": candidate.precision, "promise": verdict}
         records.append(record | {"more_labels": least, "more_labels_at_most": most})
-    fits = (
-        f"; at most {100 * fitted.terms.alpha:g} % of fits give a gate that breaks the promise; of those that give one,"
-    )
-    fits = "" if fitted.terms.promise == "mean" else f"{fits} more can"
-    assumed = (
-        "citations of answers that are not named are independent: the promise does not hold where a metric fails on "
-        "whole answers"
-        if fitted.items.unnamed
-        else "a metric may fail on whole answers, and more often on long ones, but answers longer than those with a "
-        "label hold few of the citations to come"
-    )
+    alpha = f"{100 * fitted.terms.alpha:g} %"
+    fits = f"; at most {alpha} of fits give a gate that breaks the promise; of those that give one, more can"
+    fits = "" if fitted.terms.promise == "mean" else fits
+    assumed = "citations of answers that are not named are independent, and no metric fails on whole answers"
+    if not fitted.items.unnamed:
+        few = "answers longer than those with a label hold few of the citations to come"
+        assumed = f"a metric may fail on whole answers, and more often on long ones, but {few}"
+    others = "keeps it: would do too; no: shown to miss too many; open: more labels could decide"
     unscored = []
     if fitted.unscored and fitted.gate:
         every = ",".join(plain(name) for name in (*(row.metric for row in fitted.candidates), *fitted.unscored))
@@ -308,15 +291,8 @@ def fit_sheet(fitted: Fitted) -> Table:
         + unscored
         + [
             Note("assumed", f"the labels are a random sample; {assumed}{fits}"),
-            Note(
-                "missed",
-                "of the unsupported citations, those that are not flagged; precision: of flagged, the unsupported",
-            ),
-            Note(
-                "promise",
-                "gate: taken, the first named that keeps it; keeps it: would do too, if named first; no: shown to "
-                "miss too many; open: more labels could decide",
-            ),
+            Note("missed", "of the unsupported citations, those not flagged; precision: of flagged, the unsupported"),
+            Note("promise", f"gate: the first named that keeps it; {others}"),
         ],
         fitted.signatures,
     )

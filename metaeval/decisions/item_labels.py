@@ -81,10 +81,8 @@ def labels_of(labels: Any, items: CitationItems, mapping: Mapping[str, str] | No
             return _read(items.table, items, mapping or {})
         if not levels:
             table = f" If a column of {items.name} has them, {name_column('level')}." if items.table else ""
-            raise UserError(
-                f"{items.name} holds no human labels: give them with --labels FILE ('metaeval label' draws items to "
-                f"label).{table}"
-            )
+            why = f"{items.name} holds no human labels: give them with --labels FILE"
+            raise UserError(f"{why} ('metaeval label' draws items to label).{table}")
         return ItemLabels(items.name, levels, {}, {}, notes=("labels: the levels in the file of items",))
     if isinstance(labels, ItemLabels):
         return labels
@@ -107,9 +105,8 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
         whole = labels_of(labels, CitationItems(" and ".join(items.name for items in files), rows), mapping)
     except UserError as error:
         if both:
-            raise UserError(
-                f"{error} Both files have an item {min(both)!r}: write {names[0]}ID or {names[1]}ID in the labels."
-            ) from error
+            cure = f"write {names[0]}ID or {names[1]}ID in the labels"
+            raise UserError(f"{error} Both files have an item {min(both)!r}: {cure}.") from error
         raise
     label_sets = []
     for name, items in pairs:
@@ -119,10 +116,8 @@ def labels_of_each(files: Sequence[CitationItems], labels: Any, mapping: Mapping
             for part in tuple[Mapping[str, Any], ...]((whole.levels, whole.probability, whole.stratum))
         )
         if not levels:
-            raise UserError(
-                f"The labels in {whole.name} include no item of {items.name}; a difference between two files of items "
-                f"needs labels of both: label items of {items.name} too."
-            )
+            why = f"The labels in {whole.name} include no item of {items.name}"
+            raise UserError(f"{why}; a difference needs labels of both files: label some of its items too.")
         blank = tuple(id_by_key[key] for key in whole.blank if key in id_by_key)
         label_sets.append(replace(whole, levels=levels, probability=chances, stratum=strata, blank=blank))
     return label_sets
@@ -135,7 +130,12 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
     if "id" in table.headings and roles.get("id") not in table.headings:
         roles.pop("id", None)  # the mapping is about the items: a sheet that was drawn from them has an id column
     columns = table.find(LABELS, roles, ["level"])
-    _check_header(table)
+    usual = {name for names in LABELS.values() for name in names}
+    texts = [str(value).strip() for value in table.rows[0].cells.values() if value is not None]
+    cells = [text.casefold().replace(" ", "_") for text in texts]
+    if sum(cell in usual for cell in cells) > 1 and WORDS.keys().isdisjoint(cells):
+        listed = ", ".join(map(shown, cells[:3]))
+        raise UserError(f"{table.rows[0].where} looks like a second header row ({listed}): delete one of the two.")
     for heading in reversed(table.like(LABELS["id"])) if "id" not in roles else ():
         if not items.numbers.keys().isdisjoint(table.texts(heading).tolist()):
             columns["id"] = heading  # of several columns of ids, the one with those of the items
@@ -158,11 +158,10 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
         if not item_id:
             raise row.wrong(columns["id"], "is blank: " + (cure or "write the item's id, or delete the row"))
         if item_id not in items.numbers:
-            raise UserError(
-                f"{row.place(columns['id'])} names item {shown(item_id)}, which is not in {items.name} (an id "
-                f"there: {shown(items.rows[0].id)}): {cure or 'correct the id, or delete the row'}."
-                f"{did_you_mean(item_id, items.numbers)}"
-            )
+            where, example = row.place(columns["id"]), shown(items.rows[0].id)
+            what = f"{where} names item {shown(item_id)}, which is not in {items.name} (an id there: {example})"
+            cure = cure or "correct the id, or delete the row"
+            raise UserError(f"{what}: {cure}.{did_you_mean(item_id, items.numbers)}")
         if "probability" in columns:
             chances[item_id] = _probability(row, columns["probability"])
         if "stratum" in columns:
@@ -176,22 +175,16 @@ def _read(table: UserTable, items: CitationItems, mapping: Mapping[str, str]) ->
         who = row.text(columns["annotator"]) if "annotator" in columns else ""
         known = levels.setdefault(item_id, {})
         if who in known and known[who][0] != scale[text]:
-            raise row.wrong(
-                columns["level"],
-                f"says {shown(text)}, and {known[who][1].place(columns['level'])} says "
-                f"{SupportLevel(known[who][0]).label} of the same item {shown(item_id)}: keep one of the two, or name "
-                "who judged in a column 'annotator'",
-            )
+            before = f"{known[who][1].place(columns['level'])} says {SupportLevel(known[who][0]).label}"
+            what = f"says {shown(text)}, and {before} of the same item {shown(item_id)}"
+            raise row.wrong(columns["level"], f"{what}: keep one, or name who judged in a column 'annotator'")
         known[who] = int(scale[text]), row
     if not levels:
-        raise UserError(
-            f"{table.name}: column {shown(columns['level'])} is blank in every row, so there are no "
-            "labels yet: write full, partial or none (or 2, 1, 0; or yes, no) into some rows."
-        )
+        where = f"{table.name}: column {shown(columns['level'])}"
+        raise UserError(f"{where} is blank in every row: write full, partial or none (or 2, 1, 0) into some.")
     if units - {"item", "answer"} or len(units) > 1:
-        raise UserError(
-            f"{table.name}: column {shown(columns['unit'])} holds {', '.join(sorted(units))}; allowed: item or answer."
-        )
+        where = f"{table.name}: column {shown(columns['unit'])}"
+        raise UserError(f"{where} holds {', '.join(sorted(units))}; allowed: item or answer.")
     _warn_of_two_levels(table.name, items, levels)
     columns_read = ", ".join(f"{role} in {shown(heading)}" for role, heading in columns.items())
     meant = ", ".join(f"{shown(text)} is {level.label}" for text, level in sorted(scale.items(), key=lambda of: -of[1]))
@@ -232,19 +225,8 @@ def _warn_of_two_levels(name: str, items: CitationItems, levels: Mapping[str, Ma
                 twice.setdefault((who, item.statement, item.source), (before[1], row))
     if twice:
         earlier, later = next(iter(twice.values()))
-        _log.warning(
-            "%s: one source of a statement has two levels, which both count: %s times, for example in %s and %s.",
-            *(name, f"{len(twice):,}", earlier.where, later.where),
-        )
-
-
-def _check_header(table: UserTable) -> None:
-    usual = {name for names in LABELS.values() for name in names}
-    texts = [str(value).strip() for value in table.rows[0].cells.values() if value is not None]
-    cells = [text.casefold().replace(" ", "_") for text in texts]
-    if sum(cell in usual for cell in cells) > 1 and WORDS.keys().isdisjoint(cells):
-        listed = ", ".join(map(shown, cells[:3]))
-        raise UserError(f"{table.rows[0].where} looks like a second header row ({listed}): delete one of the two.")
+        example = f"{len(twice):,} times, for example in {earlier.where} and {later.where}"
+        _log.warning("%s: one source of a statement has two levels, which both count: %s.", name, example)
 
 
 def _probability(row: Row, heading: str) -> float:
@@ -366,10 +348,7 @@ def labelled_sample(items: CitationItems, labels: ItemLabels) -> LabelledItems:
             design += ": whole answers, since every labelled answer is labelled whole"
     codes = groups[rows] if unit == "answer" else singles[rows]
     if np.unique(codes).size < 2:
-        raise UserError(
-            f"{labels.name} labels only one {what}, and an interval needs two (and is useful from about 20): label "
-            "more."
-        )
+        raise UserError(f"{labels.name} labels only one {what}, and an interval needs two: label more.")
     return LabelledItems(Sample(rows, chance, codes, stratum), shares, unit, design, lost.total())
 
 

@@ -109,9 +109,8 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
     columns = [column_by_name[name] for name in config.metrics]
     for column in columns:
         if np.isnan(column.score).all():
-            raise UserError(
-                f"Metric {column.name} gave no item of {items.name} a score: see 'metaeval metrics show {column.name}'."
-            )
+            see = f"see 'metaeval metrics show {column.name}'"
+            raise UserError(f"Metric {column.name} gave no item of {items.name} a score: {see}.")
     return columns
 
 

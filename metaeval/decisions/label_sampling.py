@@ -50,22 +50,16 @@ def draw(
     if unit not in get_args(DrawnUnit):
         raise unknown("unit", unit, get_args(DrawnUnit))
     if unit == "answer" and (design != "random" or existing):
-        raise UserError(
-            "Whole answers are drawn at random and all at once: use --design random without --existing-labels, or "
-            "--sampling-unit item."
-        )
+        cure = "use --design random without --existing-labels, or --sampling-unit item"
+        raise UserError(f"Whole answers are drawn at random and all at once: {cure}.")
     if items.claims and (design != "random" or existing):
-        raise UserError(
-            "Claims can only be drawn at random and all at once: use --design random without --existing-labels."
-        )
+        raise UserError("Claims can only be drawn at random and all at once: leave --existing-labels and --design out.")
     free = np.array([number for number, row in enumerate(items.rows) if not existing or row.id not in existing.levels])
     if not 2 <= n <= free.size:
         raise UserError(f"-n is {n}; allowed: 2 to {free.size:,}, the citations of {items.name} without a label.")
     if existing and existing.probability and len(set(existing.probability.values())) > 1:
-        raise UserError(
-            f"The labels in {existing.name} were drawn with unequal probabilities, and only a random draw can be "
-            "extended: leave --existing-labels out."
-        )
+        why = f"The labels in {existing.name} were drawn with unequal probabilities"
+        raise UserError(f"{why}, and only a random draw can be extended: leave --existing-labels out.")
     strata, score = [""] * free.size, np.zeros(len(items.rows))
     if unit == "answer" or items.claims:
         rows, chance = _draw_whole(items.groups if unit == "answer" else items.singles, n, seed)
@@ -127,17 +121,13 @@ def _panel(drawn: Drawn) -> dict[str, Any]:
     items = []
     for place, record in zip(drawn.rows, drawn.records, strict=True):
         item = drawn.items.rows[place]
-        context = {name: without_bullet(getattr(item, name)) for name in ("question", "before", "after")}
-        texts = {"statement": without_bullet(record["statement"]), **context, "group": item.group}
+        # Texts stand without the marks of list items and headings at their beginning.
+        context = {name: _BULLET.sub("", getattr(item, name)) for name in ("question", "before", "after")}
+        texts = {"statement": _BULLET.sub("", record["statement"]), **context, "group": item.group}
         design = {name: record[name] for name in ("probability", "stratum", "unit")}
         source = {"sourceId": item.id, "source": record["passage"], "design": design}
         items.append({"id": item.id, "statementId": item.statement_id, **texts, **source})
     return {"name": drawn.items.name, "items": items, "form": list(drawn.form), "notes": list(drawn.items.notes)}
-
-
-def without_bullet(text: str) -> str:
-    """Return a text without the marks of list items and headings (such as -, 1. or #) at its beginning."""
-    return _BULLET.sub("", text)
 
 
 _BULLET = re.compile(r"^\s*(?:(?:[-*•‣◦–+]|#{1,6}|\d{1,2}[.)])\s+)+")

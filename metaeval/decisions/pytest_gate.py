@@ -69,11 +69,8 @@ def assert_supported(citation_gate: Gate, _gate_run: RunConfig) -> Callable[...,
         score = score_one(citation_gate, statement, source, _gate_run)
         if score is None or score < citation_gate.threshold:
             result = "no score" if score is None else f"score {score:.4g}"
-            pytest.fail(
-                f"Not supported: {statement!r} ({citation_gate.metric}: {result}; supported from "
-                f"{citation_gate.threshold:.4g} on).",
-                pytrace=False,
-            )
+            why = f"{citation_gate.metric}: {result}; supported from {citation_gate.threshold:.4g} on"
+            pytest.fail(f"Not supported: {statement!r} ({why}).", pytrace=False)
         return score
 
     return holds

@@ -72,11 +72,9 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
             every = known[names[worst]][first]
             mean = float(np.average(every[drawn], weights=1 / chance))
             how = f"their mean {names[worst]} is {mean:.3g}, and that of all {items.what} {every.mean():.3g}"
-        raise UserError(
-            f"The {drawn.size:,} labelled {items.what} are not a random sample of the {first.size:,}: {how} "
-            f"(p {p:.1g}; design: {labelled.design}). Draw items with 'metaeval label', give each its probability in a "
-            "column 'probability', or set assume_sample=true if you know that they are a random sample."
-        )
+        what = f"The {drawn.size:,} labelled {items.what} are not a random sample of the {first.size:,}"
+        cure = "draw items with 'metaeval label', give each its 'probability', or set assume_sample=true"
+        raise UserError(f"{what}: {how} (p {p:.1g}; design: {labelled.design}). If they are none, {cure}.")
 
 
 def _unlike(centred: Floats, unit: Ints, drawn: Ints) -> tuple[float, int]:

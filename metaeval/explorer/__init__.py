@@ -30,14 +30,20 @@ def explorer_page(title: str, blocks: Mapping[str, Any], start: str = "main") ->
     for. start: the JavaScript module that draws the page: "main" (the explorer) or "label" (citations to be labelled).
     """
     scrolling = resources.files("metaeval.report").joinpath("scrolling.css").read_text(encoding="utf-8")
-    style, script = _file("explorer.css") + scrolling, bundle(start)
+    style, script, data = _file("explorer.css") + scrolling, bundle(start), []
+    for name, value in blocks.items():
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        # Compressed and in base64, it cannot end a script element.
+        packed = base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
+        lines = "\n".join(packed[place : place + _LINE] for place in range(0, len(packed), _LINE))
+        data.append(f'<script type="text/plain" id="{escape(Shown(name))}">\n{lines}\n</script>')
     return Template(_file("explorer.html")).substitute(
         title=escape(Shown(title)),
         policy=f"default-src 'none'; script-src '{_source(script)}'; style-src '{_source(style)}'; "
         "base-uri 'none'; form-action 'none'",
         style=style,
         script=script,
-        blocks="\n".join(_block(name, value) for name, value in blocks.items()),
+        blocks="\n".join(data),
     )
 
 
@@ -65,14 +71,6 @@ def _file(name: str) -> str:
 def _source(text: str) -> str:
     """Return the hash of a script or style as a content security policy names it."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
-
-
-def _block(name: str, value: Any) -> str:
-    """Return a JSON value as a data block of the page: compressed and in base64, which cannot end a script element."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    packed = base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
-    lines = "\n".join(packed[start : start + _LINE] for start in range(0, len(packed), _LINE))
-    return f'<script type="text/plain" id="{escape(Shown(name))}">\n{lines}\n</script>'
 
 
 def sampled_ids(rows: Sequence[tuple[str, str, int | None]], most: int) -> list[str]:

@@ -224,16 +224,12 @@ def _example(case: Case) -> str:
     """Return a row of a LaTeX table: the error, and the texts with the score, a paragraph each."""
     from metaeval.report.latex import escape
 
-    def underlined(text: str) -> str:
-        """Return each word underlined by itself, for LaTeX does not break a line within an underlined text."""
-        return " ".join(rf"\underline{{{word}}}" for word in text.split(" "))
-
-    example = [
-        rf"\textbf{{Statement:}} {escape(_excerpt(case.statement))}",
-        rf"\textbf{{Citation:}} {_passage(case, underlined, escape)}",
-        escape(Shown(_said(case))),
-    ]
-    return rf"    \raggedright {case.error} & \raggedright " + r" \par ".join(example) + r" \tabularnewline"
+    # Each word is underlined by itself, for LaTeX does not break a line within an underlined text.
+    words = partial(re.sub, "[^ ]+", r"\\underline{\g<0>}")
+    statement = rf"\textbf{{Statement:}} {escape(_excerpt(case.statement))}"
+    citation = rf"\textbf{{Citation:}} {_passage(case, words, escape)}"
+    example = r" \par ".join((statement, citation, escape(Shown(_said(case)))))
+    return rf"    \raggedright {case.error} & \raggedright {example} \tabularnewline"
 
 
 _TABLE = Template(

@@ -30,7 +30,7 @@ from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table
 from metaeval.report.result import SCHEMA, load_result, read_versioned
 from metaeval.report.result_tables import lay_out, units
-from metaeval.report.table import Block, Cell, Table
+from metaeval.report.table import Table
 from metaeval.runs.data import Job, RatedSet, prepare, prepare_ratings
 from metaeval.runs.evaluate import declarations_of, named_protocols
 from metaeval.runs.job import NAME, PAIRS, Kept, check, completed_run, read_pairs, settings_of
@@ -97,24 +97,16 @@ def pair_columns(job: Job, rows: Sequence[UnitRow], kept: Mapping[str, Any]) -> 
         )
     shown = [corpus.documents[name] for name in documents]
     return {
-        **_columns(shown_rows, texts, statements, groups, systems),
+        **_columns(shown_rows, texts=texts, statementIds=statements, groups=groups, systems=systems),
         "levels": [level.label for level in sorted(SupportLevel)],
         "statementTexts": [corpus.statements[name].text for name in statements],
         "documents": [{"id": document.id, "title": document.title, "url": document.url} for document in shown],
     }
 
 
-def _columns(
-    rows: Sequence[Mapping[str, Any]],
-    texts: Iterable[str],
-    statements: Iterable[str],
-    groups: Iterable[str],
-    systems: Iterable[str],
-) -> dict[str, Any]:
-    return {
-        "rows": {key: [row[key] for row in rows] for key in (rows[0] if rows else ())},
-        **{"texts": [*texts], "statementIds": [*statements], "groups": [*groups], "systems": [*systems]},
-    }
+def _columns(rows: Sequence[Mapping[str, Any]], **names: Iterable[str]) -> dict[str, Any]:
+    by_field = {key: [row[key] for row in rows] for key in (rows[0] if rows else ())}
+    return {"rows": by_field, **{field: [*of_field] for field, of_field in names.items()}}
 
 
 # Name of the column of human ratings beside the metrics, with which a scatter plot compares these.
@@ -168,7 +160,7 @@ def rating_columns(rated: RatedSet, rows: Sequence[Rating], read: Mapping[str, t
             }
         )
     return {
-        **_columns(shown_rows, texts, statements, groups, systems),
+        **_columns(shown_rows, texts=texts, statementIds=statements, groups=groups, systems=systems),
         "statementTexts": [*statements],
         "documents": [{"id": name, "title": "", "url": ""} for name in groups],
     }
@@ -304,6 +296,10 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
     if ratings:
         empty = {"missing": {}, "cut": {}, "spans": False, "replies": False}
         metrics.append({**_column_description(AGAINST, None, True), "scores": ratings, **empty})
+    notes, judged, here = [], str(head["job"].get("data")), str(source.fields["data"])
+    if judged.rpartition("@")[2] != here.rpartition("@")[2]:  # a file may have another name now
+        notes = [f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."]
+        _log.warning("%s", notes[0])
     about = {
         "kind": "pairs",
         "title": f"{source.name}, {source.split}, {units(unit)}",
@@ -314,7 +310,7 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         "metrics": metrics,
         "against": AGAINST if ratings else "",
         "tables": [_table(grid) for grid in (*headline, *map(lay_out, tables))],
-        "notes": _data_change(source.fields, head),
+        "notes": notes,
         "findings": findings(tables, declarations) if tables else [],
         "cautions": cautions(tables),
         **columns,
@@ -327,9 +323,8 @@ def judged_job(folder: Path, view: View, head: Mapping[str, Any]) -> Job:
     job = _prepared(folder, view, prepare)
     for key in ("unit", "chunks", "pool"):
         if (judged := head["job"].get(key)) != str(job.fields[key]):
-            raise UserError(
-                f"{folder} was made with {key} {judged}, and the data now have {job.fields[key]}: run the job again."
-            )
+            here = job.fields[key]
+            raise UserError(f"{folder} was made with {key} {judged}, and the data now have {here}: run the job again.")
     return job
 
 
@@ -361,9 +356,8 @@ def _prepared(folder: Path, view: View, read: Callable[[RunConfig], Source]) -> 
     except UserError as error:
         if view.data or config.data is None:
             raise
-        raise UserError(
-            f"{error} The page reads the job's data again, from {config.data}: if they were moved, name them by --data."
-        ) from (error)
+        cure = f"The page reads the job's data again, from {config.data}: if they were moved, name them by --data"
+        raise UserError(f"{error} {cure}.") from error
 
 
 def _metric_of_column(name: str, config: RunConfig, view: View) -> Metric | None:
@@ -379,16 +373,6 @@ def _metric_of_column(name: str, config: RunConfig, view: View) -> Metric | None
         if name in view.explain:
             raise
         return None
-
-
-def _data_change(fields: Mapping[str, object], head: Mapping[str, Any]) -> list[str]:
-    """Return a sentence, in a list, if the hash of the data differs from that of the judged data; else []."""
-    judged, here = str(head["job"].get("data")), str(fields["data"])
-    if judged.rpartition("@")[2] == here.rpartition("@")[2]:  # a file may have another name now
-        return []
-    sentence = f"What was judged is {judged}, and what the page shows is {here}: texts and evidence may differ."
-    _log.warning("%s", sentence)
-    return [sentence]
 
 
 def _column_description(name: str, metric: Metric | None, control: bool) -> dict[str, Any]:
@@ -458,14 +442,16 @@ def _by_row(values: Iterable[Any]) -> dict[int, Any]:
 
 
 def _table(grid: Table) -> dict[str, Any]:
-    def shown(cell: Cell) -> dict[str, Any]:
-        return {"number": cell.number, "interval": cell.interval, "marks": list(cell.marks), "rank": cell.rank}
+    blocks = []
+    for block in grid.blocks:
+        lines = []
+        for line in block.lines:
+            cells = [{name: getattr(cell, name) for name in _OF_CELLS} for cell in line.cells]
+            lines.append({"name": line.name, "cells": cells})
+        blocks.append({"title": block.title, "lines": lines})
+    notes = [[note.label, note.line] for note in grid.footnotes]
+    about = {"title": grid.title, "headings": list(grid.headings), "legend": grid.legend}
+    return {**about, "blocks": blocks, "notes": notes}
 
-    def lines(block: Block) -> list[dict[str, Any]]:
-        return [{"name": line.name, "cells": list(map(shown, line.cells))} for line in block.lines]
 
-    return {
-        **{"title": grid.title, "headings": list(grid.headings), "legend": grid.legend},
-        "blocks": [{"title": block.title, "lines": lines(block)} for block in grid.blocks],
-        "notes": [[note.label, note.line] for note in grid.footnotes],
-    }
+_OF_CELLS = ("number", "interval", "marks", "rank")

@@ -34,20 +34,16 @@ def show_answers(folder: Path, answers_file: Path | None, most: int) -> dict[str
     command = str(manifest.get("command"))
     lines, degrees = verdicts_of(folder)
     if not lines:
-        raise UserError(
-            f"{folder} holds no verdicts on single citations: give a job of 'cite alce', 'cite aliice', "
-            "'cite support', 'cite scifi' or 'cite citeeval', which write them."
-        )
+        jobs = "'cite alce', 'cite aliice', 'cite support', 'cite scifi' or 'cite citeeval'"
+        raise UserError(f"{folder} holds no verdicts on single citations: give a job of {jobs}.")
     answers, notes = judged_answers(folder, manifest, answers_file)
     if degrees:
         notes.append(f"A value of {SUPPORTED} or more has the colour of support; the value itself stands beside it.")
     judged = {line["answer"] for of_backend in lines.values() for line in of_backend}
     known = {answer.id for answer in answers}
     if not judged <= known:
-        raise UserError(
-            f"The job in {folder} judged the answer {min(judged - known)!r}, which the answer file does not hold: "
-            "give the file that was judged with --data."
-        )
+        what = f"{folder} judged the answer {min(judged - known)!r}, which the answer file does not hold"
+        raise UserError(f"The job in {what}: give the file that was judged with --data.")
     shown = [answer for answer in answers if answer.id in judged][:most]
     if len(shown) < len(judged):
         notes.append(f"{len(shown):,} of {len(judged):,} answers are shown, the first ones. The tables are of all.")

@@ -134,10 +134,8 @@ def _read_batch(path: Path) -> dict[str, Answer]:
             continue
         answers[str(name)] = answer
     if not answers:
-        raise UserError(
-            f'{path} holds no line of a batch\'s output, {{"custom_id": ..., "response": {{"status_code": ..., '
-            '"body": ...}, "error": ...}: give the file that the batch wrote.'
-        )
+        form = '{"custom_id": ..., "response": {"status_code": ..., "body": ...}, "error": ...}'
+        raise UserError(f"{path} holds no line of a batch's output, {form}: give the file that the batch wrote.")
     if bad:
         _log.warning(
             "%s: %s lines are not of a batch's output, the first is line %s; they are left out.", path, len(bad), bad[0]

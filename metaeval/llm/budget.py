@@ -128,10 +128,9 @@ class Purse:
         advice = "run the same command again to go on with the same budget, or set a higher one"
         if most > budget:
             advice = f"one request may cost up to {usd_enough(most)}: set a budget of at least that"
-        return UserError(
-            f"The budget of {usd(budget)} is not enough for one more request: {usd(self.paid)} was spent "
-            f"in this run{doubt}. Every reply is kept; {advice}."
-        )
+        spent = f"{usd(self.paid)} was spent in this run{doubt}"
+        why = f"The budget of {usd(budget)} is not enough for one more request: {spent}"
+        return UserError(f"{why}. Every reply is kept; {advice}.")
 
 
 @dataclass
@@ -164,11 +163,6 @@ class Ledger:
             self.uncounted += 1
         self.tokens_in += reply.tokens_in or 0
         self.tokens_out += reply.tokens_out or 0
-
-    def serve(self, reply: Reply) -> None:
-        """Count a reply that was found in the store."""
-        self.stored += 1
-        self.models[reply.model] += 1
 
     def note(self) -> str:
         """Return one line: numbers of replies, stored replies and tokens, the cost, and whatever went wrong."""

@@ -183,7 +183,8 @@ class ChatClient:
                     return
                 stored = self._store.find(key)
                 if stored is not None:
-                    self._ledger.serve(stored)
+                    self._ledger.stored += 1
+                    self._ledger.models[stored.model] += 1
                 self._ledger.damaged += key in self._store.damaged
                 answers[key] = stored or await self._send_repeatedly(key, request)
                 if tell:

@@ -60,6 +60,7 @@ class Endpoint:
         return parts.scheme == "https" and f".{parts.hostname}".endswith(".api.openai.com")
 
 
+_OWN_SERVER = "--base-url http://HOST:PORT/v1, for a metric -s metric_options.NAME.base_url=..."
 _NO_ADDRESS = "an address should look like http://127.0.0.1:8000/v1, without a key"
 
 
@@ -142,11 +143,8 @@ class EndpointOptions(BaseModel):
         if self.price_in is not None and self.price_out is not None:
             return Prices(self.price_in, self.price_out)
         if (self.budget, self.price_in, self.price_out) != (None, None, None):
-            raise UserError(
-                "The cost is computed from two prices in USD per million tokens: set both price_in and "
-                "price_out (-s chat.price_in=0.5 -s chat.price_out=1.5; for a metric -s "
-                "metric_options.NAME.price_in=0.5), or leave out budget, price_in and price_out."
-            )
+            cure = "set both price_in and price_out (-s chat.price_in=0.5, -s metric_options.NAME.price_in=0.5)"
+            raise UserError(f"The cost needs prices in USD per million tokens: {cure}, or leave out budget too.")
         return None
 
 
@@ -176,11 +174,8 @@ class ModelOptions(EndpointOptions):
         """
         name, key = self.api_key_env, os.environ.get(self.api_key_env, "").strip()
         if not key and (OPENAI in self.base_url.split(",") or name != KEY_NAME):
-            raise UserError(
-                f"{self.base_url} needs a key, and the environment variable {name} is not set: type export {name}=... "
-                "and run the same command again, or give a server of your own (--base-url http://HOST:PORT/v1, in "
-                "Python base_url=...; for a metric -s metric_options.NAME.base_url=...)."
-            )
+            what = f"{self.base_url} needs a key, and the environment variable {name} is not set"
+            raise UserError(f"{what}: type export {name}=... and try again, or name your own server ({_OWN_SERVER}).")
         if not key.isascii() or not key.isprintable():
             raise UserError(f"The key in {name} holds characters that no key has: type export {name}=... again.")
         return Endpoint(self.base_url, self.model, name, key, self.server)
@@ -338,20 +333,17 @@ def ending_error(fault: Fault, endpoint: Endpoint) -> EndpointError:
     url, model, key = ", ".join(endpoint.addresses), endpoint.model, endpoint.key_name
     again = "then run the same command again: every reply so far is kept"
     refusal = f"{url} refuses the key in {key}" if endpoint.key else f"{url} asks for a key, and {key} is not set"
+    see_models = f"see its models with curl {endpoint.addresses[0]}/models, name another model (or address, base_url)"
+    too_large = "which no chat completion needs: see what answers there, or allow more (-s reply_bytes=N)"
     sentence_by_cause = {
         Cause.KEY: f"{refusal} ({fault.detail}): type export {key}=... with a key that is valid there",
-        Cause.UNKNOWN: f"{url} knows no model {model!r}, or has no chat/completions under it ({fault.detail}): see its "
-        f"models with curl {endpoint.addresses[0]}/models, name another model (or address, base_url)",
+        Cause.UNKNOWN: f"{url} knows no model {model!r}, or no chat/completions ({fault.detail}): {see_models}",
         Cause.QUOTA: f"{url} says that the account has no credit left ({fault.detail}): add credit",
-        Cause.UNREACHABLE: f"Cannot reach {url} ({fault.detail}): start the server, or name another one (--base-url "
-        "http://HOST:PORT/v1, in Python base_url=...; for a metric -s metric_options.NAME.base_url=...)",
-        Cause.TOO_LARGE: f"{url} answers model {model!r} with {fault.detail}, which no chat completion needs: see what "
-        "answers at that address, or allow more (-s reply_bytes=N; for a metric -s metric_options.NAME.reply_bytes=N)",
+        Cause.UNREACHABLE: f"Cannot reach {url} ({fault.detail}): start the server, or name another ({_OWN_SERVER})",
+        Cause.TOO_LARGE: f"{url} answers model {model!r} with {fault.detail}, {too_large}",
     }
-    passing = (
-        f"{url} gave no usable reply for model {model!r}, however often it was asked (last: {fault.detail}): see "
-        "whether the server is well, perhaps lower concurrency (-s concurrency=2) or raise timeout"
-    )
+    usable = f"{url} gave no usable reply for model {model!r}, not in any try (last: {fault.detail})"
+    passing = f"{usable}: see whether the server is well, perhaps set concurrency=2 or a longer timeout"
     refused = f"{url} refuses what is asked of model {model!r} ({fault.detail}): change the option that it names"
     refusal = sentence_by_cause.get(fault.cause, passing if fault.cause in PASSING else refused)
     return EndpointError(f"{refusal}, {again}.", fault.cause)

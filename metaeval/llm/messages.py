@@ -136,11 +136,8 @@ def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
     kind = schema.get("type", "")
     if kind == "object":
         properties = schema["properties"]
-        return (
-            isinstance(value, dict)
-            and value.keys() == properties.keys()
-            and all(keeps(value[name], property_schema) for name, property_schema in properties.items())
-        )
+        has_them = isinstance(value, dict) and value.keys() == properties.keys()
+        return has_them and all(keeps(value[name], of_property) for name, of_property in properties.items())
     if kind == "array":
         return isinstance(value, list) and all(keeps(element, schema["items"]) for element in value)
     if kind in _TYPES and (isinstance(value, bool) or not isinstance(value, _TYPES[kind])):
@@ -239,11 +236,8 @@ def read_reply(raw: str) -> Reply:
         message = choice["message"]
         usage = body.get("usage") or {}
         content = message.get("content")  # a text, or parts, of which some are the model's thoughts or a refusal
-        parts = [
-            {"text": part} if isinstance(part, str) else part
-            for part in (content if isinstance(content, list) else [content])
-            if isinstance(part, str | dict)
-        ]
+        listed = content if isinstance(content, list) else [content]
+        parts = [{"text": part} if isinstance(part, str) else part for part in listed if isinstance(part, str | dict)]
         texts = [part.get("text") for part in parts if (part.get("type") or "text") in ("text", "output_text")]
         text = "".join(part for part in texts if isinstance(part, str))
         refusals = [message.get("refusal"), *(part.get("refusal") for part in parts)]

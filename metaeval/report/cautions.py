@@ -29,11 +29,8 @@ def _of_set(results: Sequence[Result]) -> Iterable[str]:
     for result in results:
         levels = result.data.levels
         absent = [name for name in LEVELS if not levels.get(name)]
-        undefined = [
-            plain(column.label)
-            for column in result.columns
-            if not any(value_of(row, column).value is not None for row in result.rows)
-        ]
+        empty = (c for c in result.columns if all(value_of(row, c).value is None for row in result.rows))
+        undefined = [plain(column.label) for column in empty]
         if levels and set(levels) <= set(LEVELS) and absent and undefined:
             yield f"No pair is {listed(absent, 'or')}, so {listed(undefined)} cannot be computed."
     most = max(first.rows, key=lambda row: sum(row.excluded.values()), default=None)
@@ -43,11 +40,9 @@ def _of_set(results: Sequence[Result]) -> Iterable[str]:
         yield f"{left:,} of {most.total:,} chunks are left out ({reasons}); -u citation judges whole citations."
     if (perfect := first.perfect) is not None and perfect.incomplete:
         values = dict(values_by_kind(perfect.values, first.columns)).get(FULL_SUPPORT, "")
-        yield (
-            f"{perfect.incomplete:,} of the {perfect.full:,} {plural(first.unit)} at level full hold only a part of an "
-            f"evidence set, so a perfect detector of full support scores {values} (--set evidence.rule=complete calls "
-            "them partial)."
-        )
+        part = f"{perfect.incomplete:,} of the {perfect.full:,} {plural(first.unit)} at level full"
+        why = "(--set evidence.rule=complete calls them partial)"
+        yield f"{part} hold only a part of an evidence set: a perfect detector of full support scores {values} {why}."
     if few := few_groups([number for result in results for number in effective_numbers(result)]):
         yield f"Values rest on {few}."
     for result in results:

@@ -151,14 +151,9 @@ def _with_verdicts(
         ]
         blocks.append(replace(block, lines=tuple(lines)))
     heading = f"{judge.label} v. {plain(against.metric)}"
-    groups = tuple(
-        replace(group, columns=group.columns + (group.title == judge.result.protocol)) for group in table.groups
-    )
+    wider = [group.columns + (group.title == judge.result.protocol) for group in table.groups]
+    groups = tuple(replace(group, columns=columns) for group, columns in zip(table.groups, wider, strict=True))
     notes = tuple(Note(number, f"v. {plain(against.metric)}: {plain(reason)}") for reason, number in number_of.items())
-    return replace(
-        table,
-        headings=(*table.headings[:place], heading, *table.headings[place:]),
-        blocks=tuple(blocks),
-        groups=groups,
-        footnotes=(*table.footnotes, *notes),
-    )
+    headings = (*table.headings[:place], heading, *table.headings[place:])
+    footnotes = (*table.footnotes, *notes)
+    return replace(table, headings=headings, blocks=tuple(blocks), groups=groups, footnotes=footnotes)

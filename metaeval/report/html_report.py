@@ -92,15 +92,12 @@ def page(
         [result.data for result in results], f"Metrics against human labels: {names}"
     )
 
-    def with_pairs(result: Result) -> tuple[Table, str]:
-        pairs = bool(result.significance and result.significance.comparisons)
-        folded = "<details><summary>Pairs of metrics</summary>{}</details>" if pairs else ""
-        return lay_out(result), folded and folded.format(table_of(comparison_grid(result)))
-
-    sections = [
-        Section([with_pairs(result) for result in same], name, pictures.get(name, ()))
-        for name, same in grouped((rows_description(result), result) for result in results).items()
-    ]
+    sections = []
+    for name, same in grouped((rows_description(result), result) for result in results).items():
+        paired = [bool(result.significance and result.significance.comparisons) for result in same]
+        grids = [table_of(comparison_grid(result)) if pairs else "" for result, pairs in zip(same, paired, strict=True)]
+        folded = (grid and f"<details><summary>Pairs of metrics</summary>{grid}</details>" for grid in grids)
+        sections.append(Section(list(zip(map(lay_out, same), folded, strict=True)), name, pictures.get(name, ())))
     opening = ""
     if declarations is not None and results:
         judge = judge_of(headlines(results, declarations), declarations)
@@ -172,7 +169,8 @@ def forest_panels(results: Sequence[Result], declarations: Declarations) -> list
     every = able if len(results) == 1 and len(able) > 1 else headlines(results, declarations)
     shown = [headline for headline in every if headline.metrics]
     looks = looks_of(row.metric for result in results for row in metrics_of(result))
-    left = 12 + 7 * min(_LONGEST, max((len(name) for name in looks), default=0))
+    colours = {name: look.colour.replace("#000000", "currentColor") for name, look in looks.items()}
+    left = 12 + 7 * min(_LONGEST, max(map(len, looks), default=0))
     sets = {place_of(headline.result.data) for headline in shown}
     panels = []
     for headline in shown:
@@ -194,12 +192,8 @@ def forest_panels(results: Sequence[Result], declarations: Declarations) -> list
                 "ticks": [(x(tick), f"{tick:.{digits}f}") for tick in ticks],
                 "lines": [
                     {
-                        **{
-                            "name": _cut(metric),
-                            "x": x(value),
-                            "colour": looks[metric].colour.replace("#000000", "currentColor"),
-                        },
-                        **{"ends": ends and tuple(map(x, ends)), "y": _HEAD + _LINE * number + _LINE // 2},
+                        **{"name": _cut(metric), "x": x(value), "ends": ends and tuple(map(x, ends))},
+                        **{"colour": colours[metric], "y": _HEAD + _LINE * number + _LINE // 2},
                     }
                     for number, (metric, value, ends) in enumerate(panel.lines)
                 ],

@@ -119,13 +119,7 @@ def _matrices(result: Result, rows: Sequence[Row]) -> list[Table]:
             numbers = [cells.get((label, verdict), 0) for verdict in words]
             printed = [Cell(f"{number:,}", asides=(share(number, sum(numbers)),)) for number in numbers]
             lines.append((tuple(words.values()), (row.metric, f"people {named.get(label, f'{label:g}')}", printed)))
-    table = Table(
-        title="Confusion matrices",
-        subtitle="numbers of rows, and their share of those with the label",
-        stub="judge says",
-        name=MATRIX,
-    )
-    return [
-        replace(table, key=(MATRIX, *words), headings=words, blocks=blocks_of(same))
-        for words, same in grouped(lines).items()
-    ]
+    about = "numbers of rows, and their share of those with the label"
+    table = Table(title="Confusion matrices", subtitle=about, stub="judge says", name=MATRIX)
+    blocks = {words: blocks_of(same) for words, same in grouped(lines).items()}
+    return [replace(table, key=(MATRIX, *words), headings=words, blocks=of) for words, of in blocks.items()]

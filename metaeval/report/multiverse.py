@@ -59,13 +59,9 @@ class Multiverse(Recorded):
     def records(self) -> list[dict[str, Any]]:
         """Return every outlook as a record; a choice that makes no difference to it is empty."""
         axes = list(dict.fromkeys(axis for outlook in self.outlooks for axis in outlook.choices))
-        return [
-            {
-                **{field: getattr(outlook, field) for field in _OUTCOME},
-                **{axis: outlook.choices.get(axis, "") for axis in axes},
-            }
-            for outlook in self.outlooks
-        ]
+        outcomes = ({field: getattr(outlook, field) for field in _OUTCOME} for outlook in self.outlooks)
+        choices = ({axis: outlook.choices.get(axis, "") for axis in axes} for outlook in self.outlooks)
+        return [outcome | chosen for outcome, chosen in zip(outcomes, choices, strict=True)]
 
     def __repr__(self) -> str:
         of = f"{self.dataset}/{self.split}, {len(self.outlooks):,} outlooks"
@@ -95,11 +91,19 @@ def influences(outlooks: Sequence[Outlook]) -> dict[str, float | None]:
     choice's values over the total sum of squares about each metric's own mean rank. It is None where no rank ever
     changes; shares of two choices may overlap where not every combination was run.
     """
-    explained = {}
+    explained: dict[str, float | None] = {}
     for axis in dict.fromkeys(axis for outlook in outlooks for axis in outlook.choices):
         taken = {outlook.choices[axis] for outlook in outlooks if axis in outlook.choices and outlook.rank is not None}
         if len(taken) > 1:
-            explained[axis] = _explained(axis, outlooks)
+            known = grouped(
+                (o.metric, (o.choices[axis], o.rank)) for o in outlooks if o.rank is not None and axis in o.choices
+            )
+            between = total = 0.0
+            for ranks in map(grouped, known.values()):
+                every_rank = np.array([rank for level in ranks.values() for rank in level], dtype=np.float64)
+                total += float(((every_rank - every_rank.mean()) ** 2).sum())
+                between += sum(len(of) * float(np.mean(of) - every_rank.mean()) ** 2 for of in ranks.values())
+            explained[axis] = between / total if total else None
     return dict(sorted(explained.items(), key=lambda item: (-(item[1] or 0.0), item[0])))
 
 
@@ -130,25 +134,11 @@ def by_protocol(outlooks: Sequence[Outlook]) -> Iterator[tuple[str, list[Outlook
     yield from grouped((outlook.protocol, outlook) for outlook in outlooks).items()
 
 
-def _explained(axis: str, outlooks: Sequence[Outlook]) -> float | None:
-    between = total = 0.0
-    known = grouped((o.metric, (o.choices[axis], o.rank)) for o in outlooks if o.rank is not None and axis in o.choices)
-    for placed in known.values():
-        ranks = grouped(placed)
-        every_rank = np.array([rank for level in ranks.values() for rank in level], dtype=np.float64)
-        total += float(((every_rank - every_rank.mean()) ** 2).sum())
-        between += sum(len(level) * float(np.mean(level) - every_rank.mean()) ** 2 for level in ranks.values())
-    return between / total if total else None
-
-
 _HELD = {"evidence.rule": "mark no evidence", "evidence.threshold": "give evidence as sentence indices, or none"}
 _SWAP = ("one", "other", "one_above", "other_above")  # fields of a swap in the file
 _OUTCOME = ("protocol", "measure", "metric", "value", "rank")
 _SWAPPED = "of these metrics it depends on the choices; specifications in which each is above the other"
-_SHARES = (
-    "a share is what a choice explains alone, over the specifications that have it; where not every combination "
-    "exists, shares can overlap"
-)
+_SHARES = "a share is what a choice explains alone; where not every combination exists, shares can overlap"
 
 
 def write_multiverse(multiverse: Multiverse, folder: Path) -> list[Path]:
@@ -181,10 +171,8 @@ def multiverse_tables(multiverse: Multiverse) -> list[Table]:
     tables: list[Table] = []
     for protocol, outlooks in by_protocol(multiverse.outlooks):
         tables += _grids(multiverse, protocol, outlooks)
-    notes = [
-        Note("held", f"{axis} at {value}: these data {_HELD.get(axis, 'do not depend on it')}")
-        for axis, value in multiverse.held.items()
-    ]
+    reasons = {axis: _HELD.get(axis, "do not depend on it") for axis in multiverse.held}
+    notes = [Note("held", f"{axis} at {at}: these data {reasons[axis]}") for axis, at in multiverse.held.items()]
     if multiverse.skipped:
         skipped = [(", ".join(map("=".join, choices.items())), why) for choices, why in multiverse.skipped]
         reason = f"{count(len(skipped), 'combination')} that could not be run, or give every metric the same value"
@@ -259,9 +247,7 @@ def ranks_of(values: Mapping[str, float | None]) -> dict[str, int | None]:
     known = [value for value in values.values() if value is not None]
     if len(known) > 1 and len(set(known)) == 1:
         return dict.fromkeys(values)
-    return {
-        metric: None if value is None else 1 + sum(other > value for other in known) for metric, value in values.items()
-    }
+    return {name: None if of is None else 1 + sum(other > of for other in known) for name, of in values.items()}
 
 
 def value_under(estimate: Estimate | None, policy: str) -> float | None:

@@ -142,10 +142,8 @@ class Sheets(dict[str, Table], WrittenOnce):
             raise UserError(f"No table is called {name!r}; the tables are {', '.join(self) or 'none'}.")
         drawn = [self[name]] if name else [sheet for sheet in self.values() if has_intervals(sheet.records)]
         if not drawn or not has_intervals(drawn[0].records):
-            raise UserError(
-                "plot() draws the intervals of the columns low and high, and there are none in "
-                f"{name or 'these tables'}: to_frame() has the numbers."
-            )
+            where = name or "these tables"
+            raise UserError(f"{where} has no interval (columns low and high) to draw: to_frame() has the numbers.")
         return records_forest(drawn[0].records, f"{drawn[0].name}: {drawn[0].data.name}")
 
     def __repr__(self) -> str:

@@ -99,14 +99,14 @@ def level_counts(results: Sequence[Result]) -> Table | None:
     least: dict[tuple[str, str, str], Result] = {}
     for result in results:
         key = (result.data.name, result.data.split, result.unit)
-        fewer = key not in least or _total(result.data) < _total(least[key].data)
+        fewer = key not in least or sum(result.data.levels.values()) < sum(least[key].data.levels.values())
         if fewer and set(LEVELS) & set(result.data.levels):
             least[key] = result
     if not least:
         return None
     rows, level_records = [], []
     for name, result in _named(list(least.values())).items():
-        counts = [*map(result.data.levels.get, LEVELS), _total(result.data)]
+        counts = [*map(result.data.levels.get, LEVELS), sum(result.data.levels.values())]
         level_records.append({"data set": name, **dict(zip((*LEVELS, "total"), counts, strict=True))})
         rows.append(("", name, [UNDEFINED if number is None else f"{number:,}" for number in counts]))
     return Table(
@@ -123,10 +123,6 @@ def level_counts(results: Sequence[Result]) -> Table | None:
         name="table-1-levels",
         records=level_records,
     ).noting(any(result.data.demo for result in least.values()))
-
-
-def _total(data: Data) -> int:
-    return sum(data.levels.values())
 
 
 def score_table(results: Sequence[Result], layout: PaperLayout = FLAT) -> Table:

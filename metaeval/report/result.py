@@ -59,6 +59,9 @@ def _of_file(cell: Any) -> Any:
     return cell
 
 
+_to_file = PlainSerializer(lambda estimate: {name: getattr(estimate, name) for name in _IN_FILES})
+
+
 class Column(_ResultModel):
     """One measure: its key in `Row.values`, its heading, and how it is printed (value times `scale`, `digits`)."""
 
@@ -91,14 +94,7 @@ class Row(_ResultModel):
     metric: str
     kind: Literal["metric", "control"]
     control: str = ""
-    values: dict[
-        str,
-        Annotated[
-            Estimate,
-            BeforeValidator(_of_file),
-            PlainSerializer(lambda estimate: {name: getattr(estimate, name) for name in _IN_FILES}),
-        ],
-    ]
+    values: dict[str, Annotated[Estimate, BeforeValidator(_of_file), _to_file]]
     total: int
     scored: int
     unscored: int
@@ -116,10 +112,8 @@ class Row(_ResultModel):
     @model_validator(mode="after")
     def _adds_up(self) -> Row:
         if self.scored + self.unscored + sum(self.excluded.values()) != self.total:
-            raise ValueError(
-                f"{self.metric}: scored {self.scored} + unscored {self.unscored} + excluded "
-                f"{sum(self.excluded.values())} is not total {self.total}"
-            )
+            counts = f"scored {self.scored} + unscored {self.unscored} + excluded {sum(self.excluded.values())}"
+            raise ValueError(f"{self.metric}: {counts} is not total {self.total}")
         if sum(self.statuses.values()) != self.unscored:
             raise ValueError(f"{self.metric}: statuses {self.statuses} do not add up to unscored {self.unscored}")
         return self
@@ -352,10 +346,8 @@ def load_result(path: Path) -> Result:
     if str(version).startswith("metaeval-table/"):
         raise UserError(f"{path} is a table, not a protocol's result: print it with 'metaeval results show {path}'.")
     if str(version).startswith("metaeval-gate/"):
-        raise UserError(
-            f"{path} is a gate and not a result: type 'metaeval gate check FILE {path}' to check answers with it, or "
-            "'metaeval results show FOLDER' with the folder of 'metaeval gate fit' to see how it was fitted."
-        )
+        check = f"type 'metaeval gate check FILE {path}' to check answers with it"
+        raise UserError(f"{path} is a gate and not a result: {check}, or give the results of its fit.")
     if version != SCHEMA:
         raise UserError(f"{path}: schema is {version!r}; this version reads {SCHEMA!r}: give a result file (.json).")
     return checked(Result, data, path)

@@ -71,7 +71,10 @@ def measure_table(
     reasons = table_notes.numbers(
         column.value(row) for of_line in of_lines for column, row in zip(shown, of_line, strict=True) if row
     )
-    fewer = [table_notes.on_fewer_rows(metrics_of(column.result)) for column in shown]
+    fewer = []  # of each column, the metrics that scored fewer rows than another: no rank compares them
+    for column in shown:
+        scored = {row.metric: row.scored for row in metrics_of(column.result)}
+        fewer.append({name for name, number in scored.items() if 0 < number < max(scored.values())})
     ranks = [
         rank([column.value(row).value for row in rows if row and _ranked(row, less)], column.column)
         for column, rows, less in zip(shown, zip(*of_lines, strict=True), fewer, strict=True)
@@ -167,10 +170,8 @@ def comparison_grid(result: Result, measures: Sequence[str] | None = None) -> Ta
     """
     tested, data = result.significance, result.data
     if tested is None or not tested.comparisons:
-        raise UserError(
-            f"The {result.protocol} result of {data.name!r} compares no pairs of metrics: run at least "
-            "two metrics together, with comparison.permutations above 0."
-        )
+        what = f"The {result.protocol} result of {data.name!r} compares no pairs of metrics"
+        raise UserError(f"{what}: run two or more, with comparison.permutations above 0.")
     reasons = list(dict.fromkeys(table_notes.reason_of(pair) for pair in tested.comparisons if pair.holm is None))
     number_of = {reason: str(number) for number, reason in enumerate(reasons, start=1)}
     # One number of rows is said once; several are a column.

@@ -121,9 +121,8 @@ def labelled(table: Table, labels: Mapping[str, str]) -> Table:
         return pattern.sub(lambda match: labels[match[0]], text)
 
     def noted(notes: Sequence[Note]) -> tuple[Note, ...]:
-        return tuple(
-            Note(note.label, named(note.text), tuple((named(a), named(b)) for a, b in note.items)) for note in notes
-        )
+        items = (tuple((named(names), named(text)) for names, text in note.items) for note in notes)
+        return tuple(Note(note.label, named(note.text), of) for note, of in zip(notes, items, strict=True))
 
     lines = (tuple(replace(line, name=named(line.name)) for line in block.lines) for block in table.blocks)
     return replace(
@@ -172,7 +171,6 @@ def _csv(table: Table) -> str:
         lines = ([line.name, *(cell.number for cell in line.cells)] for line in table.lines)
         return csv_text([[table.stub, *table.headings], *lines])
     fields = list(table.records[0])
-    data = (
-        {} if "dataset" in fields or table.data == NO_DATA else {"dataset": table.data.name, "split": table.data.split}
-    )
+    nameless = "dataset" in fields or table.data == NO_DATA
+    data = {} if nameless else {"dataset": table.data.name, "split": table.data.split}
     return csv_text([[*data, *fields], *([*data.values(), *map(row.get, fields)] for row in table.records)])

@@ -32,12 +32,6 @@ def reason_of(value: Estimate | Comparison) -> str:
     return plain(value.note) or ("undefined, no reason recorded" if undefined else "")
 
 
-def on_fewer_rows(metrics: Iterable[Row]) -> set[str]:
-    """Return the metrics that scored some rows and fewer than another of the table; no rank compares them."""
-    counts = {row.metric: row.scored for row in metrics if row.kind == "metric"}
-    return {name for name, scored in counts.items() if 0 < scored < max(counts.values())}
-
-
 def marks(shown: Headline, row: Row, reasons: Mapping[str, str]) -> tuple[str, ...]:
     """Return the raised marks of a cell: letters, `LEVEL`, `TIED`, `UNSCORED`, then the number of its reason.
 
@@ -88,13 +82,11 @@ def footnotes(
             missing[f"{plain(row.metric)} {text}{spans_of(row, of.columns, 'bounds')}"] = None
         if moved := spans_of(row, of.columns, "ties"):
             ties.append((plain(row.metric), moved.removeprefix(", ")))
+    with_spans = ", with [worst..best] value" if spans else ""
     notes = (
         Note(LEVEL, "not significantly better than at least one control"),
         Note(TIED, "mean over the orders of tied scores; [worst..best] order:", tuple(ties)),
-        Note(
-            UNSCORED,
-            f"rows without a score, left out{', with [worst..best] value' if spans else ''}: {'; '.join(missing)}",
-        ),
+        Note(UNSCORED, f"rows without a score, left out{with_spans}: {'; '.join(missing)}"),
         *(Note(number, reason) for reason, number in reasons.items()),
     )
     return tuple(note for note in notes if note.label in used)
@@ -104,22 +96,17 @@ def asides(row: Row, column: Column) -> tuple[str, ...]:
     """Return the values in brackets of a metric's cell: the most that its ties allow, the published one; () if none."""
     if row.kind == "control":
         return ()
-    value = value_of(row, column)
-    published = "" if value.published is None else f"paper {short(format_value(value.published, column))}"
-    return tuple(filter(None, (_ceiling(value, column), published)))
-
-
-def _ceiling(value: Estimate, column: Column) -> str:
-    if value.value is None or value.ceiling is None:
-        return ""
+    value, below = value_of(row, column), []
     ceiling = format_value(value.ceiling, column)
-    if value.ceiling <= 0 or ceiling == format_value(1.0, column):
-        return ""
-    percent = round(100 * value.value / value.ceiling)
-    # The share is 100 only where the two numbers print alike.
-    if percent >= 100 and format_value(value.value, column) != ceiling:
-        percent = 99 if value.value < value.ceiling else 101
-    return f"{percent} % of {short(ceiling)}"
+    if value.value is not None and value.ceiling and value.ceiling > 0 and ceiling != format_value(1.0, column):
+        percent = round(100 * value.value / value.ceiling)
+        # The share is 100 only where the two numbers print alike.
+        if percent >= 100 and format_value(value.value, column) != ceiling:
+            percent = 99 if value.value < value.ceiling else 101
+        below.append(f"{percent} % of {short(ceiling)}")
+    if value.published is not None:
+        below.append(f"paper {short(format_value(value.published, column))}")
+    return tuple(below)
 
 
 def footer(result: Result) -> tuple[Note, ...]:
@@ -138,10 +125,8 @@ def footer(result: Result) -> tuple[Note, ...]:
     perfect = result.perfect.values if result.perfect else {}
     cut = {plain(row.metric): of for row in rows if (of := row.ledger) and (of.cut_tokens or of.cut_pairs)}
     unseen = "did not see {} of tokens in {} of " + units
-    truncated = [
-        (name, unseen.format(share(of.cut_tokens, of.tokens), share(of.cut_pairs, of.pairs)))
-        for name, of in cut.items()
-    ]
+    shares = {name: (share(of.cut_tokens, of.tokens), share(of.cut_pairs, of.pairs)) for name, of in cut.items()}
+    truncated = [(name, unseen.format(*of)) for name, of in shares.items()]
     notes = (
         *of_data(result.data, result.settings),
         _row_counts(rows, units),
@@ -270,10 +255,9 @@ def interval_text(interval: Interval, groups: int | None = None, effective: Sequ
     return text
 
 
-def effective_numbers(result: Result, columns: Sequence[Column] | None = None) -> list[float]:
-    """Return the number of effective groups of each metric's value, where it is known. columns: default all shown."""
-    shown = result.columns if columns is None else columns
-    values = [value_of(row, column) for row in metrics_of(result) for column in shown]
+def effective_numbers(result: Result) -> list[float]:
+    """Return the number of effective groups of each metric's value, where it is known."""
+    values = [value_of(row, column) for row in metrics_of(result) for column in result.columns]
     return [value.effective for value in values if value.effective is not None]
 
 
@@ -289,12 +273,9 @@ def few_groups(groups: Sequence[float], named: bool = True) -> str:
     named: whether their number is said first.
     """
     below = [number for number in groups if number < FEW_GROUPS]
-    if not below:
-        return ""
-    begin = f"{whole_range(below)} effective groups: " if named else ""
-    return (
-        f"{begin}below {FEW_GROUPS}, intervals hold the true value less often, and tests err more often, than they say"
-    )
+    begin = f"{whole_range(below)} effective groups: " if below and named else ""
+    often = "intervals hold the true value less often, and tests err more often, than they say"
+    return f"{begin}below {FEW_GROUPS}, {often}" if below else ""
 
 
 def settings(tested: Significance) -> str:

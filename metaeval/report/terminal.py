@@ -70,23 +70,18 @@ def show_grid(grid: Table, console: Console) -> None:
         console.print(table)
     unlabelled = [note.line for note in grid.footnotes if not note.label]
     if text := " ".join([*unlabelled, *([grid.legend] if console.color_system and grid.legend else [])]):
-        console.print(_notes([("", text)]))
+        console.print(notes_grid([("", text)]))
     if labelled := [(superscript([note.label]), note.line) for note in grid.footnotes if note.label]:
-        console.print(_notes(labelled))
+        console.print(notes_grid(labelled))
     if grid.footer:
         console.print()
-        console.print(_notes((note.label, note.line) for note in grid.footer))
+        console.print(notes_grid((note.label, note.line) for note in grid.footer))
     if grid.signatures:
         console.print()
         console.print(Text(" signature" + ("s" if len(grid.signatures) > 1 else ""), style="dim"))
     for signature in grid.signatures:
         # One unbroken line, however long: a copied signature must be the signature.
         console.print(Text(signature), soft_wrap=True, highlight=False, markup=False)
-
-
-def show_sentences(sentences: Iterable[tuple[str, str]], console: Console) -> None:
-    """Print sentences, each after its label, wrapped at the console's width."""
-    console.print(_notes(sentences))
 
 
 def text_of(grid: Table, width: int = 100) -> str:
@@ -163,13 +158,13 @@ def _cell(cell: Cell, shape: _Shape, stacked: bool) -> Text:
     return Text("\n").join([Text.assemble(before, (cell.number, _STYLES[cell.rank]), tail), *map(Text, below)])
 
 
-def _notes(notes: Iterable[tuple[str, str]]) -> RichTable:
+def notes_grid(notes: Iterable[tuple[str, str]]) -> RichTable:
+    """Return sentences to print, each after its label, wrapped at the console's width."""
     grid = RichTable.grid(padding=(0, 2, 0, 0))
     grid.pad_edge = True
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
-    listed = list(notes)
-    for label, text in listed:
+    for label, text in notes:
         grid.add_row(Text(f" {label}" if label else ""), Text(text))
     return grid
 
@@ -216,12 +211,12 @@ def packed(widths: Sequence[int], groups: Sequence[int], room: int) -> tuple[tup
     return tuple(map(tuple, parts))
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = (), indent: str = "") -> list[str]:
-    """Return lines of equally wide columns. right: indices of right-aligned columns. indent: text before each line."""
+def aligned(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Return lines of equally wide columns. right: indices of right-aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
         cells = enumerate(zip(row, widths, strict=True))
         padded = (cell.rjust(width) if number in right else cell.ljust(width) for number, (cell, width) in cells)
-        lines.append(indent + "  ".join(padded).rstrip())
+        lines.append("  ".join(padded).rstrip())
     return lines

@@ -33,9 +33,8 @@ def questions_in(path: Path) -> int:
 def _load(published: int, split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     (path,) = paths.values()
     held = f"{count(questions_in(path), 'question')} ({published:,} are published)"
-    raise UserError(
-        f"{path} holds {held} with passages, and no answers to judge: answer them with 'metaeval cite generate {path}'."
-    )
+    cure = f"answer them with 'metaeval cite generate {path}'"
+    raise UserError(f"{path} holds {held} with passages, and no answers to judge: {cure}.")
 
 
 ASQA = published("asqa", partial(_load, 948))

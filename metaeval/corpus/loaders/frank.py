@@ -57,10 +57,7 @@ def _scores(path: Path, wanted: set[str]) -> dict[str, dict[str, float | None]]:
     for row in read_rows(path):
         summary_id, _, _ = _identity(row)
         if summary_id in seen:
-            raise UserError(
-                f"{row.where}: the file has two rows of scores for {summary_id!r}, and the published one has one: "
-                f"{FETCH}."
-            )
+            raise UserError(f"{row.where}: the file has two rows of scores for {summary_id!r}, not one: {FETCH}.")
         seen.add(summary_id)
         if summary_id in wanted:
             for name, column in METRICS.items():

@@ -13,11 +13,7 @@ from metaeval.corpus.dataset import published
 from metaeval.corpus.model import Corpus, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 
-LABELS: Mapping[str, SupportLevel | None] = {
-    "Supported": SupportLevel.FULL,
-    "Not Supported": SupportLevel.NONE,
-    "Challenging to determine": None,
-}
+LABELS = {"Supported": SupportLevel.FULL, "Not Supported": SupportLevel.NONE, "Challenging to determine": None}
 CHALLENGING = "sentences that are challenging to determine"
 
 
@@ -35,11 +31,8 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
 def _load_votes(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
     rows, dropped = [], 0
     for sentence, _, labels in _sentences(paths):
-        votes = {
-            f"annotator {number}": float(label is SupportLevel.FULL)
-            for number, label in enumerate(labels, start=1)
-            if label is not None
-        }
+        known = [(number, label) for number, label in enumerate(labels, start=1) if label is not None]
+        votes = {f"annotator {number}": float(label is SupportLevel.FULL) for number, label in known}
         level = _majority(labels)
         if level is None:
             dropped += 1

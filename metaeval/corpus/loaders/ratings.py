@@ -119,10 +119,8 @@ def _ratings(name: str, table: UserTable, read: _Read, chosen: Mapping[str, str]
     where = table.name
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
-        raise UserError(
-            f"dataset_options.cut is {shown(limit)}: allowed: a number such as 0.5; ratings from this "
-            "number on count as 1, lower ones as 0."
-        )
+        what = "a number such as 0.5, from which on ratings count as 1"
+        raise UserError(f"dataset_options.cut is {shown(limit)}: allowed: {what}.")
     columns, golds, metrics, costs, words = read
     names = [side for side, gold in golds.items() if not np.isnan(gold).all()]
     if dimension in names:
@@ -131,10 +129,8 @@ def _ratings(name: str, table: UserTable, read: _Read, chosen: Mapping[str, str]
         wanted = [""]
     elif not dimension and len(names) > 1:
         listed = ", ".join(map(shown, names))
-        raise UserError(
-            f"{where} has ratings of {len(names)} dimensions ({listed}): choose one with --set "
-            "dataset_options.gold=NAME, or gold=all for all of them."
-        )
+        cure = "choose one with --set dataset_options.gold=NAME, or gold=all for all of them"
+        raise UserError(f"{where} has ratings of {len(names)} dimensions ({listed}): {cure}.")
     elif dimension and dimension != ALL:
         raise unknown(f"dimension of the gold of {where}", dimension, [*names, ALL])
     else:
@@ -208,17 +204,13 @@ def _headings(
             place = next(place for place, cell in enumerate(cells) if isinstance(cell, list | dict))
             what = shown(str(cells[place]), 40)
             raise table.row(place).wrong(heading, f"is {what}: write a text or a number")
-    votes = _listed(table, chosen, "votes") or [
-        heading
-        for heading in table.headings
-        if heading not in roles.values() and heading.casefold().startswith(("vote", "annotator"))
-    ]
+    others = [heading for heading in table.headings if heading not in roles.values()]
+    voting = [heading for heading in others if heading.casefold().startswith(("vote", "annotator"))]
+    votes = _listed(table, chosen, "votes") or voting
     if not dimensions and not votes:
         headings = ", ".join(map(shown, table.headings))
-        raise UserError(
-            f"{table.name} has no column for the human rating; its columns are {headings}: {name_column('gold')}. "
-            "Where each annotator has a column, list them: --map annotator=COLUMN,COLUMN."
-        )
+        what = f"{table.name} has no column for the human rating; its columns are {headings}"
+        raise UserError(f"{what}: {name_column('gold')}, or list each annotator's: --map annotator=COLUMN,COLUMN.")
     gold = [heading for heading in table.headings if heading.casefold().partition(":")[0] == "gold"]
     guessed = [f"{role} from {shown(heading)}" for role, heading in roles.items() if heading != named.get(role, role)]
     return roles, dimensions, votes, {*roles.values(), *dimensions, *votes, *gold, other}, guessed
@@ -232,11 +224,9 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     rest = [heading for heading in rest if heading not in prices or heading in named_scores]
     for heading in named_scores:
         if heading in roles.values() or list(dimensions) == [heading]:
-            raise UserError(
-                f"{table.name}: the column {shown(heading)} is listed in dataset_options.metrics, but is already read "
-                f"as the {next((role for role, named in roles.items() if named == heading), 'gold')}: give another "
-                "column for one of them."
-            )
+            what = next((role for role, named in roles.items() if named == heading), "gold")
+            where = f"{table.name}: the column {shown(heading)} is listed in dataset_options.metrics"
+            raise UserError(f"{where}, but is already read as the {what}: give another column for one of them.")
     user_words = own_words(chosen)
     mixed = [heading for heading in dimensions if bool in set(map(type, table.frame[heading].to_numpy()))]
     for heading in (*dimensions, *votes, *rest) if user_words else mixed:
@@ -305,10 +295,8 @@ def _from_table(table: UserTable, chosen: Mapping[str, str]) -> _Read:
     if merged:
         rated = np.column_stack([np.full(n, nan), *sides.values()])
         if (np.count_nonzero(~np.isnan(rated), axis=1) > 1).any():
-            raise UserError(
-                f"{table.name} has a column of annotators and several columns of human ratings, which cannot "
-                "be read together: keep only one column of ratings."
-            )
+            why = f"{table.name} has a column of annotators and several columns of human ratings"
+            raise UserError(f"{why}: keep only one column of ratings.")
         rows, of_metrics = merge_annotators(table, rows, np.fmax.reduce(rated, axis=1), of_metrics, roles)
         return rows, {}, of_metrics, {}, False
     if votes:

@@ -14,12 +14,7 @@ from metaeval.corpus.ratings import Rating, Ratings
 
 JUDGE = "opus48-nist"
 VERDICTS_FILE = "rag24_verdicts_opus48.jsonl"
-LEVELS: Mapping[str, SupportLevel | None] = {
-    "2": SupportLevel.FULL,
-    "1": SupportLevel.PARTIAL,
-    "0": SupportLevel.NONE,
-    "-1": None,
-}
+LEVELS = {"2": SupportLevel.FULL, "1": SupportLevel.PARTIAL, "0": SupportLevel.NONE, "-1": None}
 VERDICTS = {"FS": SupportLevel.FULL, "PS": SupportLevel.PARTIAL, "NS": SupportLevel.NONE}
 NOT_JUDGED = "citations that the assessors did not judge"
 NO_SEGMENT = "citations of segments that the file of sources lacks"
@@ -40,15 +35,11 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
 def _corpus(draft: CorpusDraft, cited: list[Rating], published: Mapping[str, float], sources: Path) -> Corpus:
     """Return the corpus of citations whose segments are in the file `sources`. published: verdicts by citation id."""
     wanted = {citation.fields["segment"] for citation in cited}
-    segments = {
-        row.text("docid"): row
-        for row in read_rows(sources, "give JSON lines with docid and segment")
-        if row.text("docid") in wanted
-    }
+    rows = read_rows(sources, "give JSON lines with docid and segment")
+    segments = {row.text("docid"): row for row in rows if row.text("docid") in wanted}
     if not segments:
-        raise UserError(
-            f"{sources} holds none of the {len(wanted):,} cited segments: give a JSONL of MS MARCO v2.1 segments."
-        )
+        cited = f"the {len(wanted):,} cited segments"
+        raise UserError(f"{sources} holds none of {cited}: give a JSONL of MS MARCO v2.1 segments.")
     for citation in cited:
         segment, statement_id = citation.fields["segment"], citation.id.rpartition("|")[0]
         if (row := segments.get(segment)) is None:

@@ -25,7 +25,7 @@ MODELS = ("apertus-70b", "qwen-sealion", "claude-sonnet-4-5", "gemini-2.5-flash"
 
 def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus:
     draft = CorpusDraft(f"wiki_citations/{split}")
-    pages = _pages(paths)
+    pages = {row.text("id"): row for row in _rows(paths[PAGES])}
     for citation_id, row in pages.items():
         level = row.choice("ground_truth", LEVELS)
         if level is None:
@@ -44,7 +44,7 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
 
 def _load_verdicts(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Ratings:
     as_published = options["counting"] == "published"
-    pages = _pages(paths)
+    pages = {row.text("id"): row for row in _rows(paths[PAGES])}
     levels = {citation_id: row.choice("ground_truth", LEVELS) for citation_id, row in pages.items()}
     rows = list(_verdicts(paths, pages))
     if as_published:  # of the four models
@@ -62,11 +62,6 @@ def _load_verdicts(split: str, paths: Mapping[str, Path], options: Mapping[str, 
         if (level := levels[citation_id]) is not None and any(citation_id in by_id for by_id in scores.values())
     )
     return Ratings(f"wiki_verdicts/{split}", ratings, scores, levels=True)
-
-
-def _pages(paths: Mapping[str, Path]) -> dict[str, DataRow]:
-    """Return the rows of the citations, each with its page and human label, by id."""
-    return {row.text("id"): row for row in _rows(paths[PAGES])}
 
 
 def _rows(path: Path) -> list[DataRow]:

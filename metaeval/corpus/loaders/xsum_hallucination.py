@@ -15,20 +15,9 @@ from metaeval.corpus.ratings import Rating, Ratings
 SCORES = "eval_scores_xsum_summaries.csv"
 SPANS = "hallucination_annotations_xsum_summaries.csv"
 # The column that holds each metric's scores, by the paper's name of the metric.
-METRICS: Mapping[str, str] = {
-    "ROUGE-1": "R1",
-    "ROUGE-2": "R2",
-    "ROUGE-L": "RL",
-    "BERTScore": "BERTScore",
-    "Entailment": "Entailment",
-}
+METRICS = {"ROUGE-1": "R1", "ROUGE-2": "R2", "ROUGE-L": "RL", "BERTScore": "BERTScore", "Entailment": "Entailment"}
 # The systems by their names in the score file: the annotated spans of the two files agree under no other pairing.
-SYSTEMS: Mapping[str, str] = {
-    "bert_withckpt": "BERTS2S",
-    "bert_nockpt": "TranS2S",
-    "tconvs2s": "TConvS2S",
-    "ptgen": "PtGen",
-}
+SYSTEMS = {"bert_withckpt": "BERTS2S", "bert_nockpt": "TranS2S", "tconvs2s": "TConvS2S", "ptgen": "PtGen"}
 # The hallucination type in the row of an annotator who marks no span, a vote of 1; any marked span is a vote of 0.
 NOTHING = "NULL"
 GOLD: Mapping[str, str] = {"faithful": "Faithful", "factual": "Factual"}
@@ -40,11 +29,9 @@ def _load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> 
     for row in starmap(DataRow, csv_records(paths[SPANS], FETCH)):
         place = row.text("system"), row.text("bbcid")
         texts[place] = row.text("summary")
-        marked = row.text("hallucination_type") != NOTHING
+        vote, worker = float(row.text("hallucination_type") == NOTHING), row.text("worker_id")
         vote_by_worker = votes.setdefault(place, {})
-        vote_by_worker[row.text("worker_id")] = min(
-            vote_by_worker.get(row.text("worker_id"), 1.0), 0.0 if marked else 1.0
-        )
+        vote_by_worker[worker] = min(vote_by_worker.get(worker, 1.0), vote)
     rows: list[Rating] = []
     scores: dict[str, dict[str, float | None]] = {name: {} for name in METRICS}
     for row in starmap(DataRow, csv_records(paths[SCORES], FETCH)):

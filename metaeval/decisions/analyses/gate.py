@@ -177,10 +177,8 @@ def _check(options: CheckOptions, progress: Progress) -> Done:
     from metaeval.report.markdown import page_of
 
     if not isinstance(options.gate, Gate | Path):
-        raise UserError(
-            f"{type(options.gate).__name__!r} is not a gate: give the attribute .gate of the value that fit_gate "
-            "returned (it is None if no metric qualified), or the file that 'metaeval gate fit -o' wrote."
-        )
+        what = type(options.gate).__name__
+        raise UserError(f"{what!r} is not a gate: give the .gate of what fit_gate returned, or a gate's file.")
     gate = gates.read_gate(options.gate) if isinstance(options.gate, Path) else options.gate
     run = options.run(metrics=(gate.metric,))
     answers = answers_with(options.sources, options.answers, options.columns)

@@ -40,16 +40,9 @@ def _columns(value: Any) -> Any:
 AnswersFile = Annotated[FileOrObject, Flag("FILE", argument=True)]
 LabelsFile = Annotated[FileOrObject, Flag("FILE", "-l")]
 MetricName = Annotated[str, BeforeValidator(_metric_name), Flag("NAME", "-m")]
-SourceTextsFile = Annotated[
-    ExistingPath | None,
-    Flag("FILE"),
-    Field(description="Texts of cited sources by id, url or index, where answers lack them."),
-]
-RareSourceTextsFile = Annotated[
-    ExistingPath | None,
-    Flag("FILE", hidden=True),
-    Field(description="Texts of cited sources by id, url or index, where answers lack them."),
-]
+_SOURCE_TEXTS = Field(description="Texts of cited sources by id, url or index, where answers lack them.")
+SourceTextsFile = Annotated[ExistingPath | None, Flag("FILE"), _SOURCE_TEXTS]
+RareSourceTextsFile = Annotated[ExistingPath | None, Flag("FILE", hidden=True), _SOURCE_TEXTS]
 PipelineName = Annotated[Literal["", "alce", "aliice"], Flag("NAME")]
 Columns = Annotated[
     Mapping[str, str],
@@ -57,9 +50,8 @@ Columns = Annotated[
     Flag("ROLE=COLUMN", name="map", multiple=True),
     Field(description="Column of a role, or words for a level, as full=Good (also partial=, none=). Repeatable."),
 ]
-AssumeSample = Annotated[
-    bool, Flag(), Field(description="Do not check that the labelled items can be a random sample.")
-]
+_NO_CHECK = Field(description="Do not check that the labelled items can be a random sample.")
+AssumeSample = Annotated[bool, Flag(), _NO_CHECK]
 TargetLevel = Annotated[Literal["partial", "full"], Flag("LEVEL")]
 
 

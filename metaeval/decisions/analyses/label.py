@@ -65,10 +65,8 @@ def _run(options: LabelOptions, progress: Progress) -> Done:
     if output:
         check_output(output)
     if options.form != "support" and options.existing_labels is not None:
-        raise UserError(
-            "Existing labels can only be extended in the form support: leave out --existing-labels, or "
-            f"--form {options.form}."
-        )
+        leave = f"leave out --existing-labels, or --form {options.form}"
+        raise UserError(f"Existing labels can only be extended in the form support: {leave}.")
     run = options.run(metrics=(options.metric,))
     items = items_of(options.answers, options.columns, options.pipeline, options.sources)
     known = None if options.existing_labels is None else labels_of(options.existing_labels, items, options.columns)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from metaeval.core.errors import UserError
 from metaeval.report.figures.drawing import COLOURS, INK, Look, literal, looks_of, panels, stack, styled
-from metaeval.report.result import Column, Result, Row
+from metaeval.report.result import Result
 from metaeval.report.table import value_of
 
 if TYPE_CHECKING:
@@ -31,9 +32,8 @@ def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Fig
 
     metrics = [row for row in result.rows if row.kind == "metric"]
     if not metrics:
-        raise UserError(
-            f"The {result.protocol} result of {result.data.name!r} has no metric to draw: choose a result that has one."
-        )
+        where = f"{result.protocol} result of {result.data.name!r}"
+        raise UserError(f"The {where} has no metric to draw: choose a result that has one.")
     looks = looks or looks_of(row.metric for row in metrics)
     columns = result.columns[:_MEASURES]
     controls = [name for name in _SHOWN if any(row.kind == "control" and row.metric == name for row in result.rows)]
@@ -42,12 +42,21 @@ def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Fig
     figure, plots = panels(len(columns), len(columns), 7.0, 1.4 + 0.36 * len(metrics))
     for number, (plot, column) in enumerate(zip(plots, columns, strict=True)):
         for row in result.rows:
-            value = value_of(row, column).value
-            if row.kind == "control" and row.metric in lines and value is not None:
+            at = value_of(row, column).value
+            if row.kind == "control" and row.metric in lines and at is not None:
                 style = lines[row.metric]
-                plot.axvline(value * column.scale, color="#666666", linewidth=1.0, linestyle=style, zorder=0)
+                plot.axvline(at * column.scale, color="#666666", linewidth=1.0, linestyle=style, zorder=0)
         for place, row in enumerate(metrics):
-            _bar(plot, row, column, place, looks[row.metric].colour)
+            value, colour = value_of(row, column), looks[row.metric].colour
+            if value.value is None:
+                continue
+            plot.barh(place, value.value * column.scale, height=0.62, color=colour, edgecolor=INK, linewidth=0.5)
+            for end in value.ties if value.ties is not None and value.ties[0] != value.ties[1] else ():
+                # The same light edge as under the whiskers, which keeps marks visible on a dark bar.
+                mark = partial(plot.plot, end * column.scale, place, marker="|")
+                mark(color="white", markersize=8.5, markeredgewidth=3, zorder=4)
+                mark(color=INK, markersize=7, markeredgewidth=1.5, zorder=4.1)
+            _whisker(plot, value.low, value.high, column.scale, place)
         stack(plot, [row.metric for row in metrics], shown=number == 0)
         plot.set_xlim(left=min(0.0, plot.get_xlim()[0]))
         plot.set_xlabel(literal(column.label))
@@ -64,19 +73,6 @@ def measure_bars(result: Result, looks: Mapping[str, Look] | None = None) -> Fig
     level = f"{100 * result.interval.level:g} % intervals"
     figure.supxlabel(f"{literal(result.title)} ({literal(result.data.name)}, {level})", fontsize=8)
     return figure
-
-
-def _bar(plot: Axes, row: Row, column: Column, place: int, colour: str) -> None:
-    value = value_of(row, column)
-    if value.value is None:
-        return
-    plot.barh(place, value.value * column.scale, height=0.62, color=colour, edgecolor=INK, linewidth=0.5)
-    if value.ties is not None and value.ties[0] != value.ties[1]:
-        for end in value.ties:
-            # The same light edge as under the whiskers, which keeps marks visible on a dark bar.
-            plot.plot(end * column.scale, place, marker="|", color="white", markersize=8.5, markeredgewidth=3, zorder=4)
-            plot.plot(end * column.scale, place, marker="|", color=INK, markersize=7, markeredgewidth=1.5, zorder=4.1)
-    _whisker(plot, value.low, value.high, column.scale, place)
 
 
 def _whisker(plot: Axes, low: float | None, high: float | None, scale: float, place: float) -> None:

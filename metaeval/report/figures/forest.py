@@ -39,11 +39,8 @@ def panel_of(headline: Headline, declarations: Declarations) -> ForestPanel:
         lines.append((row.metric, (value.value or 0.0) * scale, ends))
     best = best_control(headline, declarations.oracles)
     chance = declarations.of(headline.result).chance.get(headline.column.key)
-    return ForestPanel(
-        lines,
-        None if best is None else (best.metric, (headline.value(best).value or 0.0) * scale),
-        None if chance is None else chance * scale,
-    )
+    control = None if best is None else (best.metric, (headline.value(best).value or 0.0) * scale)
+    return ForestPanel(lines, control, None if chance is None else chance * scale)
 
 
 @styled()
