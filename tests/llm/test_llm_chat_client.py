@@ -6,6 +6,7 @@ import json
 import logging
 import re
 import socketserver
+import ssl
 import threading
 import time
 from base64 import b64decode, b64encode
@@ -19,7 +20,7 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.core.errors import UserError
 from metaeval.llm.endpoint import Cause, Endpoint, checked_url, fault_of_status
-from metaeval.llm.http_attempt import Pace, Transport
+from metaeval.llm.http_attempt import Pace, Transport, _reason
 from metaeval.llm.messages import Failure, Reply
 
 
@@ -155,6 +156,7 @@ def test_a_certificate_that_is_not_trusted_is_said(fake, new_session, question):
         pytest.raises(UserError, match="certificate is not trusted: self-signed certificate; SSL_CERT_FILE"),
     ):
         new_session(server.url.replace("http:", "https:")).ask([question("a")])
+    assert "expect http instead of https" in _reason(ssl.SSLError(1, "WRONG_VERSION_NUMBER"))
 
 
 def test_a_server_that_goes_away_is_waited_for_and_then_given_up(fake, new_session, question):
