@@ -156,7 +156,11 @@ def test_a_certificate_that_is_not_trusted_is_said(fake, new_session, question):
         pytest.raises(UserError, match="certificate is not trusted: self-signed certificate; SSL_CERT_FILE"),
     ):
         new_session(server.url.replace("http:", "https:")).ask([question("a")])
-    assert "expect http instead of https" in _reason(ssl.SSLError(1, "WRONG_VERSION_NUMBER"))
+    plain = ssl.MemoryBIO()
+    plain.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    with pytest.raises(ssl.SSLError) as error:
+        ssl.create_default_context().wrap_bio(plain, ssl.MemoryBIO(), server_hostname="a").do_handshake()
+    assert "expect http instead of https" in _reason(error.value)
 
 
 def test_a_server_that_goes_away_is_waited_for_and_then_given_up(fake, new_session, question):
