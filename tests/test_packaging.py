@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tarfile
 import tomllib
+import venv
 import zipfile
 from pathlib import Path
 
@@ -77,10 +78,39 @@ def test_the_sdist_builds_the_same_wheel(built, tmp_path):
     assert contents(source / "dist" / wheel.name) == contents(wheel)
 
 
+@pytest.mark.slow
+def test_pip_installs_a_clone_with_all_that_it_needs_and_no_torch(clone, tmp_path):
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    pip = (python, "-m", "pip", "install", "-q", "-c", ROOT / "constraints.txt", f"git+{clone.as_uri()}")
+    ended = subprocess.run([str(word) for word in pip], cwd=tmp_path, capture_output=True, text=True)
+    if ended.returncode and "ould not find a version" in ended.stderr:
+        pytest.skip("no package index within reach: what metaeval needs cannot be installed")
+    assert ended.returncode == 0, ended.stderr
+    # -I: without the packages of PYTHONPATH.
+    listed = call(python, "-I", "-m", "pip", "list", "--format", "freeze", cwd=tmp_path)
+    assert "torch==" not in listed
+    assert "1,054 scored" in call(python, "-I", "-m", "metaeval", "run", "--full", cwd=tmp_path)
+
+
 def test_the_version_stands_in_one_place_and_the_changelog_has_it():
     assert PROJECT["dynamic"] == ["version"]
     assert "\nversion:" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## {metaeval.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_address_of_the_repository_stands_in_pyproject_alone():
+    address = re.compile(r"https?://(?!HOST)[^\s)>'\"]+/metaeval\b")
+    texts = [ROOT / name for name in ("README.md", "CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+    for path in [*texts, *(ROOT / "docs").glob("**/*.md")]:
+        assert not address.findall(path.read_text(encoding="utf-8")), path
+
+
+def test_the_versions_of_python_are_those_that_are_tested():
+    declared = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert re.search(r"python: \[(.*)\]", workflow)[1] == ", ".join(f'"{version}"' for version in declared)
+    assert PROJECT["requires-python"] == f">={declared[0]}"
 
 
 def test_every_direct_dependency_has_a_lowest_version(tmp_path):

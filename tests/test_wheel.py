@@ -1,5 +1,6 @@
 """The wheel, installed in an empty environment without extras, does the main job and evaluates scores."""
 
+import json
 import subprocess
 import sys
 import venv
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+import metaeval
 
 pytestmark = pytest.mark.slow  # what the wheel holds is tested in test_packaging.py
 
@@ -53,6 +56,13 @@ def link_needed(requirements, packages):
             link_needed(found.requires or (), packages)
 
 
+def test_it_knows_its_version(installed):
+    command, folder = installed
+    assert call(command, "--version", cwd=folder)[:2] == (0, f"metaeval {metaeval.__version__}\n")
+    _, place, _ = call(command.with_name("python"), "-c", "import metaeval; print(metaeval.__file__)", cwd=folder)
+    assert Path(place).is_relative_to(folder / "env")
+
+
 def test_it_runs_the_main_job_on_the_shipped_corpus(installed):
     command, folder = installed
     code, out, errors = call(command, "run", "--full", *QUICK, cwd=folder)
@@ -63,12 +73,30 @@ def test_it_runs_the_main_job_on_the_shipped_corpus(installed):
     assert tables >= {"classification", "correlation", "retrieval"}
 
 
+def test_it_holds_the_parameters_of_support_mini(installed):
+    command, folder = installed
+    code, out, errors = call(command, "metrics", "verify", "support-mini", cwd=folder)
+    assert code == 0, errors
+    assert "As it should be." in out
+
+
 def test_variants_and_suites_of_the_wheel_run(installed):
     command, folder = installed
     settings = ("-m", "rouge-1,minilm-cosine", "-p", "classification", *QUICK)
     code, _, errors = call(command, "run", "--suite", *settings, cwd=folder)
     assert code == 0, errors
     assert "Left out: minilm-cosine on mini: Metric 'minilm-cosine' needs the packages torch" in errors
+
+
+def test_it_evaluates_scores_that_were_made_elsewhere(installed):
+    command, folder = installed
+    assert call(command, "pairs", "pairs.jsonl", cwd=folder)[0] == 0
+    pairs = [json.loads(line) for line in (folder / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
+    scores = [{"pair_id": pair["pair_id"], "score": len(pair["statement"])} for pair in pairs]
+    (folder / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in scores))
+    code, out, errors = call(command, "evaluate", "mine.jsonl", *QUICK, cwd=folder)
+    assert code == 0, errors
+    assert "mine" in out
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,12 @@ def test_the_numbers_are_those_of_the_results(ran, tmp_path):
                 f"{scale * value[end]:.{digits}f}".removeprefix("0") for end in ("value", "low", "high")
             )
             assert f"{number} {low}–{high}" in line
+
+
+@pytest.mark.usefixtures("quick_plan")
+def test_the_next_command_can_be_typed(cli, ran):
+    command = re.search(r"^Next: metaeval (.+?)   \(", ran.out, re.MULTILINE)[1]
+    assert cli(*command.split(), "-q", *QUICK).code == 0
 
 
 @pytest.mark.parametrize(
@@ -91,3 +98,20 @@ def test_a_table_without_scores_says_so(cli, small, tmp_path):
     ended = cli("evaluate", "none.jsonl", *small)
     assert ended.code == 0
     assert "No metric has a value: no scored pairs." in " ".join(ended.out.split())
+
+
+@pytest.mark.slow  # MiniLM reads 3,857 pairs
+def test_the_table_of_the_readme_is_what_its_command_prints(cli, monkeypatch):
+    root = Path(__file__).parents[2]
+    data = root.parent / "shared" / "data"
+    if not data.is_dir():
+        pytest.skip("the published files are not beside the repository (../shared/data)")
+    monkeypatch.setenv("COLUMNS", "80")
+    text = (root / "README.md").read_text(encoding="utf-8")
+    command = re.search(r"^metaeval (run .*-d wice .*)$", text, re.MULTILINE)[1]
+    table = re.search(r"```text\n(.*?)\n```", text, re.DOTALL)[1]
+
+    ended = cli(*command.split(), "--data", str(data))
+
+    assert ended.code == 0, ended.err
+    assert table in "\n".join(line.rstrip() for line in ended.out.splitlines())

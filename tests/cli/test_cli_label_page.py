@@ -116,6 +116,25 @@ def test_a_form_of_several_questions_is_answered_in_order(page):
     assert "Pair 2 of 20, 1 labelled" in page.text_content("[role=status]")
 
 
+def test_labels_of_another_browser_are_loaded(page):
+    for _ in range(4):
+        page.keyboard.press("3")
+    page.get_by_label("Your name").fill('=A, the "first"')
+    save(page, "saved.csv")
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    page.wait_for_selector("main > *")
+    assert "0 labelled" in page.text_content("[role=status]")
+    page.get_by_label("Load saved CSV").set_input_files("saved.csv")
+    page.wait_for_selector("text=Loaded: 4 labels of saved.csv.")
+    page.get_by_label("Your name").fill('=A, the "first"')
+    page.get_by_label("Your name").press("Tab")
+    assert "Pair 5 of 20, 4 labelled" in page.text_content("[role=status]")
+    Path("other.csv").write_text("x,y\n1,2\n")
+    page.get_by_label("Load saved CSV").set_input_files("other.csv")
+    page.wait_for_selector("text=holds no label of these items")
+
+
 def test_what_is_read_around_a_citation_and_the_end(chromium, ran, tmp_path):
     """The question and the neighbours are shown, bullets not; marks without a passage are counted; comments stay."""
     text = "Why:\n- Air scatters light [1].\n- Blue most of all [1][7]."

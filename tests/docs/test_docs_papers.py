@@ -1,6 +1,7 @@
 """The page of the papers: every command is one that metaeval reads, and the page is what the files make."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -25,6 +26,18 @@ def test_every_command_is_read_by_the_command_line():
 def test_the_page_is_made_of_the_files():
     made = "type: python docs/papers_page.py"
     assert (ROOT / "docs" / "papers.md").read_text(encoding="utf-8") == PAPERS.page(), made
+
+
+def test_every_table_and_figure_of_the_base_paper_has_a_row():
+    parts = "; ".join(row.part for row in READ["base"].rows)
+    assert {*re.findall(r"\d", " ".join(re.findall(r"Tables? (\d(?: and \d)?)", parts)))} == {*"12345"}
+    assert {*re.findall(r"Figure (\d)", parts)} == {*"123"}
+
+
+def test_a_row_stands_once():
+    for paper in READ.values():
+        parts = [row.part for row in paper.rows]
+        assert len(parts) == len(set(parts))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""The docs name commands, options, settings, files, pages and numbers that exist."""
+"""The docs name commands, options, settings, files, pages and numbers that exist; code in them fits a narrow screen."""
 
 import re
 import shlex
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +19,7 @@ PAGES = sorted(path for path in DOCS.rglob("*.md") if not {"_build", "cards", "j
 TEXTS = [*PAGES, *ROOT.glob("*.md"), ROOT / "results" / "README.md"]
 FENCE = re.compile(r"^```(\{code-cell\} ipython3|sh|python|bash|console)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
+WIDEST = 78
 COMMANDS = every_command()
 
 
@@ -25,11 +27,21 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
+def blocks(path):
+    """The code that a page shows: its language (sh or python), and its text."""
+    for language, text in FENCE.findall(path.read_text(encoding="utf-8")):
+        if text.startswith(":tags: [remove-input]"):
+            continue
+        code = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(":tags:"))
+        shell = language in ("sh", "bash", "console") or code.startswith("%%bash")
+        yield "sh" if shell else "python", code
+
+
 def shell_lines(path):
     """Commands of a page's shell blocks, each whole, without comments."""
-    for language, text in FENCE.findall(path.read_text(encoding="utf-8")):
-        if language in ("sh", "bash", "console") or "%%bash" in text:
-            yield from (line.split(" # ")[0].strip() for line in text.replace("\\\n", " ").splitlines() if line.strip())
+    for language, code in blocks(path):
+        if language == "sh":
+            yield from (line.split(" # ")[0].strip() for line in code.replace("\\\n", " ").splitlines() if line.strip())
 
 
 def anchors(path):
@@ -112,9 +124,42 @@ def make_is_known(words):
         assert known, f"make {word}"
 
 
+def test_code_fits_a_narrow_screen():
+    lines = [line for path in PAGES for _, code in blocks(path) for line in code.splitlines()]
+    assert [line for line in lines if len(line) > WIDEST and " " in line.strip()] == []
+
+
+def test_tutorials_use_metrics_that_need_no_model():
+    # `nli=` is also the name of a parameter.
+    offline = {"overlap", "rouge", "bm25", "support-mini", "ensemble", "nli"}
+    tutorials = (DOCS / "tutorials").glob("*.md")
+    words = {word for path in tutorials for _, code in blocks(path) for word in re.findall(r"[\w-]+", code)}
+    assert words & {*registry.names("metric")} <= offline
+
+
+def test_no_page_reads_a_folder_that_nobody_has():
+    assert [name_of(path) for path in TEXTS[: len(PAGES)] if "shared/data" in path.read_text(encoding="utf-8")] == []
+    assert "shared/data" not in MAKEFILE.partition("\nhelp:")[2].partition("\nclean:")[0]
+
+
 @pytest.mark.parametrize(
     ("kind", "page"), [("metric", "metrics.md"), ("dataset", "datasets.md"), ("protocol", "options/settings.md")]
 )
 def test_every_registered_name_is_on_its_page(kind, page):
     text = (DOCS / "reference" / page).read_text(encoding="utf-8")
     assert [name for name in registry.names(kind) if not re.search(rf"\b{re.escape(name)}\b", text)] == []
+
+
+def test_the_page_about_installation_names_the_extras_that_there_are():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    page = (DOCS / "how-to" / "install.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == extras.keys()
+
+
+def test_numbers_of_the_page_about_measures_are_the_defaults():
+    page = (DOCS / "reference" / "measures.md").read_text(encoding="utf-8")
+    defaults = RunConfig()
+    assert f"at most {defaults.chunk.size} words" in page
+    assert f"`evidence.threshold` = {defaults.evidence.threshold}" in page
+    assert f"`evidence.rule` = {defaults.evidence.rule}" in page

@@ -45,10 +45,18 @@ def make_model(folder, reply):
 
     tokenizer = make_tokenizer(reply)
     size = len(tokenizer)
-    heads = dict.fromkeys(("num_attention_heads", "num_key_value_heads"), 4)
-    sizes = {"vocab_size": size, "hidden_size": -(-size // 8) * 8, "intermediate_size": 8, "num_hidden_layers": 1}
-    ends = {"bos_token_id": None, **dict.fromkeys(("eos_token_id", "pad_token_id"), tokenizer.eos_token_id)}
-    config = Qwen2Config(**sizes, **heads, **ends, tie_word_embeddings=False)
+    config = Qwen2Config(
+        vocab_size=size,
+        hidden_size=-(-size // 8) * 8,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        tie_word_embeddings=False,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.eos_token_id,
+    )
     model = Qwen2ForCausalLM(config)
     (newline,) = tokenizer("\n", add_special_tokens=False)["input_ids"]
     (said,) = tokenizer(reply, add_special_tokens=False)["input_ids"]
@@ -73,15 +81,23 @@ def free_port():
 
 
 @contextmanager
-def running():
-    """The base address of a running server of any model whose folder a request names.
+def serving(folder, reply):
+    """(base address, model name) of a running server whose one model says the reply to everything."""
+    make_model(folder, reply)
+    with running(str(folder)) as url:
+        yield url, str(folder)
+
+
+@contextmanager
+def running(pinned=None):
+    """The base address of a running server of the pinned model, else of any whose folder a request names.
 
     It runs in a thread: a program of its own would import torch and transformers once more.
     """
     from transformers.cli.serve import Serve
 
     with free_port() as port:
-        server = Serve(None, host="127.0.0.1", port=port, device="cpu", dtype="float32", non_blocking=True)
+        server = Serve(pinned, host="127.0.0.1", port=port, device="cpu", dtype="float32", non_blocking=True)
         try:
             while not server.server.started:
                 assert server._thread.is_alive(), "the server ended before it listened"
