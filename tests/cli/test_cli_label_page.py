@@ -138,12 +138,8 @@ def test_labels_of_another_browser_are_loaded(page):
 def test_what_is_read_around_a_citation_and_the_end(chromium, ran, tmp_path):
     """The question and the neighbours are shown, bullets not; marks without a passage are counted; comments stay."""
     text = "Why:\n- Air scatters light [1].\n- Blue most of all [1][7]."
-    answer = {
-        "id": "a",
-        "question": "Why is the sky blue?",
-        "text": text,
-        "passages": [{"text": "Air scatters light."}],
-    }
+    question, passages = "Why is the sky blue?", [{"text": "Air scatters light."}]
+    answer = {"id": "a", "question": question, "text": text, "passages": passages}
     (tmp_path / "answers.jsonl").write_text(json.dumps(answer))
     ran("label", "answers.jsonl", "-n", "2", "-o", "page.html")
     with closing(chromium.new_context(viewport={"width": 390, "height": 500})) as context:

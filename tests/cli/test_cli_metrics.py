@@ -24,14 +24,6 @@ def test_lists_fit_in_80_columns_and_lose_nothing(cli, monkeypatch, command):
     assert sorted("".join(printed["80"].split())) == sorted("".join(printed["400"].split()))
 
 
-def test_show_downloads_nothing(ran, no_network, tmp_path, monkeypatch):
-    constants = pytest.importorskip("huggingface_hub.constants")
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "empty"))
-    ended = ran("metrics", "show", "factcc")
-    assert "needs download: 438 MB" in ended.out
-    assert "identity          known once the model's files are here" in ended.out
-
-
 def test_verify_prints_scores_and_a_verdict(cli):
     ended = cli("metrics", "verify", "overlap")
     assert (ended.code, ended.err) == (0, "")

@@ -37,7 +37,6 @@ def made(**changed):
     """Columns of a table: sources of two to five rows; row 60 is row 3 again."""
     source = [f"Bridge {n // 4 % 9} {'x' * (n // 4 % 5)} was opened." for n in range(ROWS)]
     statement = [f"It opened{'!' * (n % 7)} {n}" for n in range(ROWS)]
-    statement[5] = "橋は\u2028開いた"  # no end of a line to a worker
     source[60], statement[60] = source[3], statement[3]
     table = {"id": [f"r{n}" for n in range(ROWS)], "source": source, "statement": statement}
     table |= {"group": [f"g{n // 4}" for n in range(ROWS)], "gold": [float(n * 7 % 3) for n in range(ROWS)]}
@@ -49,7 +48,6 @@ def write(columns, path="pairs.parquet"):
         pq.write_table(pyarrow.table(columns), path, row_group_size=11)
     else:
         write_table(Path(path), list(columns), list(zip(*columns.values(), strict=True)), {})
-    return columns
 
 
 def answers(path):
@@ -62,17 +60,6 @@ def measured(ran, file, *words, tmp_path):
     ran("evaluate", file, *words, "-p", "correlation", "-q", *QUICK)
     (row,) = load_result(tmp_path / "results/latest/correlation.json").rows
     return row.scored, {name: value.value for name, value in row.values.items()}
-
-
-@pytest.mark.parametrize("executor", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
-def test_workers_give_the_same_files(executor, ran):
-    if executor == "ray":
-        pytest.importorskip("ray", reason="needs the extra 'ray'")
-    write(made())
-    job = ("score", "-m", "toys:Company", *DATA, "-q")
-    ran(*job, "-o", "out")
-    ran(*job, "--executor", executor, "-s", "executor.workers=2", "--store", "two.sqlite", "-o", "two")
-    assert Path("two/toys.Company.jsonl").read_bytes() == Path("out/toys.Company.jsonl").read_bytes()
 
 
 def last(name, value):
