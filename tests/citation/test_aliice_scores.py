@@ -230,20 +230,15 @@ def test_mangled_answers_do_not_crash_and_no_mark_is_lost(name):
     profile = PROFILES[name]
     draws = random.Random(7)
     answers = [
-        Answer(
-            id=str(number),
-            text=draws.choice(["", " "]).join(draws.choices(PIECES, k=draws.randrange(14))),
-            passages=PASSAGES[: draws.randrange(5)],
-            first=draws.randrange(2),
-        )
+        Answer(str(number), text, PASSAGES[: draws.randrange(5)], first=draws.randrange(2))
         for number in range(80)
+        for text in [draws.choice(["", " "]).join(draws.choices(PIECES, k=draws.randrange(14)))]
     ]
-    scores, lines = judge_answers(
-        answers,
-        find_parser("small", profile.one_root),
-        lambda pairs: [Verdict(draws.random() < 0.5) for _ in pairs],
-        profile,
-    )
+
+    def entails(pairs):
+        return [Verdict(draws.random() < 0.5) for _ in pairs]
+
+    scores, lines = judge_answers(answers, find_parser("small", profile.one_root), entails, profile)
     assert 0 < scores.recall < 1
     for answer in answers:
         has_line = Counter((line.start, line.citation) for line in lines if line.answer == answer.id)

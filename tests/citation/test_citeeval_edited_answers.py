@@ -27,7 +27,7 @@ from metaeval.citation.human.rated_statements import HumanAnswer, RatedStatement
 from metaeval.citation.human.refitting import EditedStatement, edited_statements, fit
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.core.errors import UserError
-from metaeval.llm.messages import read_reply
+from tests.citation.generation_made import reply
 
 PASSAGES = tuple(Passage(f"Passage {number}.") for number in range(1, 7))
 
@@ -245,14 +245,9 @@ def test_too_little_to_learn_from_is_said(statements):
 
 def judged(edits):
     """A judge that says the same edits of the statements 1, 2 ... of every response; None: skips the statement."""
-    entries = [
-        {"id": number, "thinking": "", "edits": own, "rating": 3}
-        for number, own in enumerate(edits, start=1)
-        if own is not None
-    ]
-    content = json.dumps({"statements": entries})
-    choice = {"message": {"content": content}, "finish_reason": "stop"}
-    return lambda requests: [read_reply(json.dumps({"choices": [choice]})) for _ in requests]
+    entry, numbered = {"thinking": "", "rating": 3}, enumerate(edits, start=1)
+    entries = [{"id": number, "edits": own, **entry} for number, own in numbered if own is not None]
+    return lambda requests: [reply(json.dumps({"statements": entries})) for _ in requests]
 
 
 def test_statements_take_the_rating_that_holds_most_of_them_and_the_others_are_counted():

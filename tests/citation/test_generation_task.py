@@ -133,14 +133,9 @@ def test_short_texts_are_shown_and_whole_ones_kept(tmp_path, text, field):
 
 
 def test_scifi_s_positives_are_those_of_the_paragraph(tmp_path):
-    sample = {
-        "query": "Who?",
-        "paragraph": "A Dane built it.",
-        "citations": [{"position": 6, "document": 2}],
-        "documents": [{"text": "One."}, {"text": "Two."}],
-        "output": "Nobody [1].",
-    }
-    (tmp_path / "scifi.jsonl").write_text(json.dumps(sample))
+    sample = {"query": "Who?", "paragraph": "A Dane built it.", "documents": [{"text": "One."}, {"text": "Two."}]}
+    cited = {"citations": [{"position": 6, "document": 2}], "output": "Nobody [1]."}
+    (tmp_path / "scifi.jsonl").write_text(json.dumps(sample | cited))
     (one,) = task(*read_questions(tmp_path / "scifi.jsonl", "auto", True), negatives=0)
     assert [passage.text for passage in one.passages] == ["Two."]
     (usual,) = read_questions(tmp_path / "scifi.jsonl")

@@ -117,13 +117,9 @@ def test_a_sentence_without_facts_is_lost_with_the_reason():
 
 def test_a_fact_whose_segment_no_reply_names_is_not_judged_and_bounded():
     facts = ["He acted in a film.", "He acted in 1992.", "He acted."]
-    replies = {
-        CLEAN: facts,
-        (CLEAN, facts[0]): "the film",
-        (CLEAN, facts[1]): segment("1992"),
-        (CLEAN, facts[2]): Failure(Cause.REFUSED, "not this one"),
-    }
-    (found,), _ = read(replies, FILM)
+    said = ("the film", segment("1992"), Failure(Cause.REFUSED, "not this one"))
+    segments = {(CLEAN, fact): own for fact, own in zip(facts, said, strict=True)}
+    (found,), _ = read({CLEAN: facts, **segments}, FILM)
     asked = []
 
     def entails(pairs):
@@ -158,12 +154,8 @@ def test_references_are_decomposed_with_the_answers_and_keep_their_own_claims():
     found = read_with_model(answers, ScifiOptions(), ask, CHAT)
     assert ask.calls == [["It rained.", "It was wet.", "It poured."]]
     assert [asked_about(request) for request in requests_for(answers, ScifiOptions(), CHAT)] == ask.calls[0]
-    assert [one.reference and (one.reference, one.reference_lost) for one in found] == [
-        (("It rained.", "It poured."), 1),
-        (("It hailed.",), 0),
-        None,
-        (("It rained.",), 0),
-    ]
+    references = [one.reference and (one.reference, one.reference_lost) for one in found]
+    assert references == [(("It rained.", "It poured."), 1), (("It hailed.",), 0), None, (("It rained.",), 0)]
     assert [one.problems for one in found] == [{"reference: fact out of schema": 1}, {"fact out of schema": 1}, {}, {}]
     assert [one.lost for one in found] == [{}, {}, {}, {}]
 

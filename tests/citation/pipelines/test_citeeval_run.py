@@ -113,15 +113,9 @@ def test_scores_of_systems_on_paper(cite):
 def test_what_could_not_be_judged_is_counted_and_listed(cite):
     found = cite()
     counts = counted(found)
-    expected = {
-        ("old", "problems: not judged"): 1,
-        ("old", "problems: no such statement"): 1,
-        ("new", "edits: no such passage"): 1,
-        ("new", "responses without an answer"): 1,
-        ("old", "questions: read"): 4,
-        ("new", "questions: not asked"): 2,
-    }
-    assert expected.items() <= counts.items()
+    assert [counts["old", f"problems: {name}"] for name in ("not judged", "no such statement")] == [1, 1]
+    assert [counts["new", name] for name in ("edits: no such passage", "responses without an answer")] == [1, 1]
+    assert [counts["old", "questions: read"], counts["new", "questions: not asked"]] == [4, 2]
     assert found["judging"].headings[-3:] == ("tokens in", "tokens out", "USD for these replies")
     ((_, items),) = notes(found, "not judged")
     assert items[0][1].startswith("no judgement 2 (of 4 answers); first: a2, statement 1: Ships sail.")
@@ -258,14 +252,13 @@ class Ways(Metric):
         raise AssertionError("labels come from entail")
 
     def entail(self, sources, statements):
-        return [self._ways(source, claim) for source, claim in zip(sources, statements, strict=True)]
+        words = [(set(source.split()), set(claim.split())) for source, claim in zip(sources, statements, strict=True)]
+        return [None if "Ships" in claim else ways(source, claim) for source, claim in words]
 
-    def _ways(self, source, claim):
-        if "Ships" in claim:
-            return None
-        shared = set(source.split()) & set(claim.split())
-        place = 0 if shared == set(claim.split()) else 1 if shared else 2
-        return ThreeWay(*(log(0.8 if own == place else 0.1) for own in range(3)))
+
+def ways(source, claim):
+    place = 0 if claim <= source else 1 if claim & source else 2
+    return ThreeWay(*(log(0.8 if own == place else 0.1) for own in range(3)))
 '''
 
 

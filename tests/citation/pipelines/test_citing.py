@@ -55,11 +55,7 @@ class Stored(list):
 @pytest.fixture
 def backend(stored_backend):
     """Make a backend of the scores above."""
-
-    def made(scores=SCORES, threshold=0.5, name="stored"):
-        return stored_backend(scores, threshold, name)
-
-    return made
+    return lambda scores=SCORES, threshold=0.5, name="stored": stored_backend(scores, threshold, name)
 
 
 @pytest.fixture
@@ -68,12 +64,9 @@ def cited(write, backend):
 
     def made(*backends, profile="paper", rows=ANSWERS, pipeline="alce"):
         answers = gather([write(rows)])
-        stated = (
-            read_alce(answers, PROFILES[profile])
-            if pipeline == "alce"
-            else read_aliice(answers, aliice_profile(profile))
-        )
-        return judge_claims("x", stated, Stored(backends or (backend(),)), RULES)
+        read = {"alce": (read_alce, PROFILES.get), "aliice": (read_aliice, aliice_profile)}
+        reader, options = read[pipeline]
+        return judge_claims("x", reader(answers, options(profile)), Stored(backends or (backend(),)), RULES)
 
     return made
 

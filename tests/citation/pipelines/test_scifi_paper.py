@@ -141,14 +141,8 @@ def test_statistics_are_counted_by_hand():
     assert counted - Counter(tokens=17) == Counter(
         samples=3, sentences=4, cited=2, several=2, marks=5, inside=2, free=1
     )
-    assert shares_of(counted) == {
-        "tokens": (5 + 3 + 6 + 3) / 3,
-        "density": 5 / 2,
-        "density_all": 5 / 4,
-        "several": 2 / 4,
-        "inside": 2 / 5,
-        "free": 1 / 2,
-    }
+    shares = {"density": 5 / 2, "density_all": 5 / 4, "several": 2 / 4, "inside": 2 / 5, "free": 1 / 2}
+    assert shares_of(counted) == {"tokens": (5 + 3 + 6 + 3) / 3, **shares}
 
 
 def test_tokens_are_whole_words_in_hindi_too_or_those_of_a_tokenizer(letters):
@@ -178,14 +172,13 @@ TEXTS = [
 
 def made(by, records=TEXTS):
     answers = [
-        {
-            "id": f"a{number}",
-            "question": f"{number}?",
-            "text": text,
-            "passages": PASSAGES,
-            "reference": {name: value for name, value in (("topic", topics), ("views", views)) if value is not None},
+        {"id": f"a{number}", "question": f"{number}?", "text": text, "passages": PASSAGES}
+        | {
+            "reference": {
+                name: value for name, value in zip(("topic", "views"), given, strict=True) if value is not None
+            }
         }
-        for number, (text, topics, views) in enumerate(records)
+        for number, (text, *given) in enumerate(records)
     ]
     return cite.tables_scifi(answers, table=[1], by=[by])[f"by-{by}"]
 
