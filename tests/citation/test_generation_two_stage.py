@@ -262,9 +262,11 @@ def test_a_worked_example_shows_the_choices_and_the_last_sentence():
     assert documents(example) == {2: ("", "Eels swim.")}
     assert written(example.partition("\n\nReply: ")[0]) == "It is short [1]."
     model = Model(lambda prompt: '{"summary": "Sum."}' if "Sum up" in prompt else "It is [1].")
-    generate([question()], model, GenerationOptions(strategy="summary"), CHAT, shots=[shot()])
-    example, _, _ = prompt_of(model.rounds[-1][0]).partition("\n\n\n")
-    assert documents(example) == {1: ("Ems", "Sum."), 2: ("", "Sum.")}
+    for strategy, shown in (("summary", ("Sum.", "Sum.")), ("truncated", ("The Ems is short.", "Eels swim."))):
+        options = GenerationOptions(strategy=strategy, document_words=4)
+        generate([question()], model, options, CHAT, shots=[shot()])
+        example, _, _ = prompt_of(model.rounds[-1][0]).partition("\n\n\n")
+        assert documents(example) == {1: ("Ems", shown[0]), 2: ("", shown[1])}
     with pytest.raises(UserError, match=r'example "q7" lacks a summary \(unparsed\)'):
         generate([question()], Model(lambda _: "No."), two_stage(), CHAT, shots=[shot()])
 

@@ -72,6 +72,8 @@ def test_a_claim_is_written_as_its_sentence_writes_it(small):
     ]
     _, plastic = said(read("Cups are of glass [1] or of plastic (PET) [2].", small))
     assert plastic[:2] == ("Cups are of plastic (PET)", "of plastic (PET)")  # a bracket that opened is closed
+    _, plastic = said(read("Cups are of glass [1] or (old) plastic [2].", small))
+    assert plastic[:2] == ("Cups are of (old) plastic", "(old) plastic")
 
 
 def test_a_sentence_with_one_citation_or_none_is_one_fact_and_is_not_parsed():

@@ -173,12 +173,8 @@ TEXTS = [
 def made(by, records=TEXTS):
     answers = [
         {"id": f"a{number}", "question": f"{number}?", "text": text, "passages": PASSAGES}
-        | {
-            "reference": {
-                name: value for name, value in zip(("topic", "views"), given, strict=True) if value is not None
-            }
-        }
-        for number, (text, *given) in enumerate(records)
+        | {"reference": {name: own for name, own in (("topic", topics), ("views", views)) if own is not None}}
+        for number, (text, topics, views) in enumerate(records)
     ]
     return cite.tables_scifi(answers, table=[1], by=[by])[f"by-{by}"]
 

@@ -222,6 +222,7 @@ def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided():
     [
         ({"grupo": "max"}, "grupo"),
         ({"group": "all"}, "Unknown group 'all'"),
+        ({"base_url": "http://h/v1"}, "base-url is for chat models"),
         ({"model": "m", "chat": {"temperature": 3}}, "'temperature' in the options of the chat model is 3"),
         ({"model": "m", "prompts": "none"}, "prompts=none holds no decomposition.txt or mapping.txt"),
         ({"tokenizer": "/none/such"}, "tokenizer=/none/such cannot be loaded"),

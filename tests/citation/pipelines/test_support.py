@@ -195,6 +195,7 @@ def test_statements_of_a_file_can_have_levels_or_not(cited, tmp_path):
         ({"start": 0, "cited": [1], "levels": [2]}, "field 'end' is missing"),
         ({"start": 0, "end": 99, "cited": [1], "levels": [2]}, "offsets in the text"),
         ({"start": 0, "end": 5, "cited": ["x"], "levels": [2]}, "field 'cited'"),
+        ({"start": 0, "end": 5, "cited": [1], "levels": "2"}, "field 'levels'"),
         (7, "field 'support'"),
     ],
 )
