@@ -246,8 +246,8 @@ def _help(fitted: Fitted) -> str:
     if not known:
         return f"every threshold flags more than {100 * fitted.terms.max_flagged:g} % of the supported"
     missed, flagged, metric = min(known, key=itemgetter(0))
-    least = f"{100 * missed:.0f} % of the unsupported where it flags {100 * flagged:.0f} % of the supported"
-    return f"these metrics are shown to miss too many; {plain(metric)} misses least, {least}: try another metric"
+    shares = f"{100 * missed:.0f} % of the unsupported where it flags {100 * flagged:.0f} % of the supported"
+    return f"these metrics are shown to miss too many; {plain(metric)} misses least, {shares}: try another metric"
 
 
 def fit_sheet(fitted: Fitted) -> Table:

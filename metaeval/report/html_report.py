@@ -95,8 +95,8 @@ def page(
     sections = []
     for name, same in grouped((rows_description(result), result) for result in results).items():
         paired = [bool(result.significance and result.significance.comparisons) for result in same]
-        grids = [table_of(comparison_grid(result)) if pairs else "" for result, pairs in zip(same, paired, strict=True)]
-        folded = (grid and f"<details><summary>Pairs of metrics</summary>{grid}</details>" for grid in grids)
+        pairs = [table_of(comparison_grid(result)) if of else "" for result, of in zip(same, paired, strict=True)]
+        folded = (grid and f"<details><summary>Pairs of metrics</summary>{grid}</details>" for grid in pairs)
         sections.append(Section(list(zip(map(lay_out, same), folded, strict=True)), name, pictures.get(name, ())))
     opening = ""
     if declarations is not None and results:

@@ -38,8 +38,8 @@ def _corpus(draft: CorpusDraft, cited: list[Rating], published: Mapping[str, flo
     rows = read_rows(sources, "give JSON lines with docid and segment")
     segments = {row.text("docid"): row for row in rows if row.text("docid") in wanted}
     if not segments:
-        cited = f"the {len(wanted):,} cited segments"
-        raise UserError(f"{sources} holds none of {cited}: give a JSONL of MS MARCO v2.1 segments.")
+        what = f"none of the {len(wanted):,} cited segments"
+        raise UserError(f"{sources} holds {what}: give a JSONL of MS MARCO v2.1 segments.")
     for citation in cited:
         segment, statement_id = citation.fields["segment"], citation.id.rpartition("|")[0]
         if (row := segments.get(segment)) is None:
