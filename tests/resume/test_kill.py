@@ -1,6 +1,5 @@
 """A run that is killed without warning loses at most the block in hand, and its numbers do not change by a bit."""
 
-import json
 import random
 import signal
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 pytest.importorskip("torch", reason="needs the extra 'models'")
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
-MINI = Path(__file__).parents[2] / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
+
 FILES = ("correlation", "classification", "retrieval")
 
 
@@ -82,15 +81,8 @@ def scores_kept(line):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [0, 2])
-def test_two_kills_on_a_third_of_the_mini_corpus(workers, tmp_path, stored):
-    rows = [json.loads(line) for line in MINI.read_text(encoding="utf-8").splitlines()]
-    documents = [row["id"] for row in rows if row["type"] == "document"][:10]
-    citations = [row for row in rows if row["type"] == "citation" and row["document"] in documents]
-    kept = {*documents, *(row["statement"] for row in citations)}
-    third = [row for row in rows if row["type"] == "corpus" or row["id"] in kept] + citations
-    path = tmp_path / "third.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in third), encoding="utf-8")
-    corpus = ["-d", "jsonl", "--data", str(path), "-s", "chunk.size=60"]
+def test_two_kills_on_a_third_of_the_mini_corpus(workers, tmp_path, stored, ten_documents):
+    corpus = ["-d", "jsonl", "--data", str(ten_documents), "-s", "chunk.size=60"]
     where = ["--executor", "local", "-s", f"executor.workers={workers}"]
     check_kills(stored, tmp_path, ["-m", "minilm-bertscore", *corpus, *where], kills=2, seed=1)
 

@@ -41,6 +41,7 @@ def life(corpus, tmp_path_factory):
 @pytest.fixture(scope="module")
 def life_of_models(corpus, tmp_path_factory):
     """The same of a process that has imported torch."""
+    pytest.importorskip("torch", reason="needs the extra 'models'")
     with lives(corpus, tmp_path_factory.mktemp("lives"), "torch") as run:
         yield run
 
@@ -138,9 +139,13 @@ LEXICAL = ["run", "-m", "overlap,bm25"]
 MINILM = ["run", "-m", "minilm-cosine"]
 
 
-@pytest.mark.parametrize(("kills", "seed", "least"), [(6, 1, 2), pytest.param(60, 2, 21, marks=pytest.mark.slow)])
-def test_signals_to_a_lexical_run(life, corpus, tmp_path, kills, seed, least):
-    assert check_lives(life, [*LEXICAL, *corpus], tmp_path, kills=kills, seed=seed, stores=[SCORES]) >= least
+@pytest.mark.parametrize(
+    ("metrics", "kills", "least"),
+    [(LEXICAL, 6, 2), *(pytest.param(metrics, 60, 21, marks=pytest.mark.slow) for metrics in (LEXICAL, MINILM))],
+)
+def test_signals_to_a_run(request, corpus, tmp_path, metrics, kills, least):
+    life = request.getfixturevalue("life" if metrics is LEXICAL else "life_of_models")
+    assert check_lives(life, [*metrics, *corpus], tmp_path, kills=kills, seed=1, stores=[SCORES]) >= least
 
 
 @pytest.mark.slow
@@ -155,12 +160,6 @@ def test_sixty_signals_to_a_citation_pipeline(life, tmp_path):
     argv = ["cite", "alce", str(answers), "--nli", "overlap", "--nli", "rouge", "--threshold", "0.4"]
     argv += ["--splitter", "rules", "--set=interval.resamples=10"]
     assert check_lives(life, argv, tmp_path, kills=60, seed=6, stores=[SCORES]) > 20
-
-
-@pytest.mark.slow
-def test_sixty_signals_to_a_run_of_a_model(life_of_models, corpus, tmp_path):
-    pytest.importorskip("torch", reason="needs the extra 'models'")
-    assert check_lives(life_of_models, [*MINILM, *corpus], tmp_path, kills=60, seed=3, stores=[SCORES]) > 20
 
 
 @pytest.mark.parametrize(("kills", "seed", "least"), [(4, 4, 1), pytest.param(60, 5, 6, marks=pytest.mark.slow)])

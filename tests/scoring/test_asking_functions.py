@@ -12,10 +12,9 @@ import metaeval
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
-from metaeval.runs.metrics import load_metric, load_metrics
+from metaeval.runs.metrics import load_metrics
 from metaeval.runs.score import score_metrics
 from metaeval.scoring.contract import PairScore, Status
-from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.score_store import ScoreStore
 
 LONG = "w" * 60_000  # two of them are a block
@@ -83,13 +82,6 @@ def test_as_many_calls_as_declared_are_in_flight_over_several_blocks(made, wante
     assert asked.all == dict.fromkeys(pairs, 3), "equal pairs are asked once"
 
 
-def test_a_plain_function_runs_in_the_thread_of_its_caller():
-    def where(source, statement):
-        return float(threading.current_thread() is threading.main_thread())
-
-    assert {answer.score for answer in scored(where, [("a", f"s{n}") for n in range(40)])[0]} == {1.0}
-
-
 def test_an_asynchronous_function_is_scored_where_a_loop_runs_and_in_the_same_loop_each_time():
     loops = []
 
@@ -140,38 +132,6 @@ def test_a_list_that_fails_takes_no_score_of_another_and_only_what_is_missing_is
     assert note == ""
 
 
-@pytest.mark.parametrize("concurrency", [1, 16])
-def test_a_value_beyond_the_range_is_no_score_and_is_named(concurrency):
-    @metaeval.metric(low=0, high=1, concurrency=concurrency)
-    async def judge(source, statement):
-        return {"s0": -1.0, "s1": "n/a", "s2": -1.0}.get(statement, 0.5)
-
-    answers, note = scored(judge, [("a", f"s{number}") for number in range(4)])
-    assert [answer.status for answer in answers] == ["out of range", "not a number", "out of range", "ok"]
-    assert note.startswith("3 pairs without a score: 2 returned -1.0 (out of range); 1 returned 'n/a'")
-
-
-class UnprintableError(ValueError):
-    """An exception, and a value, without a text."""
-
-    def __str__(self):
-        raise RuntimeError
-
-    __repr__ = __str__
-
-
-def test_what_has_no_text_is_a_pair_without_a_score():
-    async def judge(source, statement):
-        if statement == "s0":
-            raise UnprintableError
-        return type("Odd", (), {"__repr__": UnprintableError.__repr__, "__float__": lambda _: 1 / 0})()
-
-    answers, note = scored(judge, [("a", f"s{number}") for number in range(2)])
-    assert [answer.status for answer in answers] == ["failed", "not a number"]
-    assert "UnprintableError" in note
-    assert "Odd" in note
-
-
 @pytest.mark.parametrize("in_loop", [True, False])
 @pytest.mark.parametrize("error", [UserError("no key"), ImportError("no package"), SystemExit("no key")], ids=repr)
 def test_what_every_call_would_raise_ends_the_run_at_once_and_keeps_the_others(tmp_path, in_loop, error):
@@ -210,18 +170,6 @@ def test_pairs_that_all_fail_end_a_small_run_unless_others_have_scores(tmp_path,
                 scored(judge, pairs, store)
 
 
-def test_a_metric_that_has_scores_may_fail_on_all_pairs_of_a_later_call():
-    @metaeval.metric
-    def judge(source, statement):
-        return 1 / (statement != "b")
-
-    metric = load_metric(registry.name_of("metric", judge), RunConfig())
-    with pytest.raises(UserError, match="no score at all"):
-        score_pairs(metric, [("a", "b")])
-    assert score_pairs(metric, [("a", "c")]).answers == [PairScore(1.0)]
-    assert score_pairs(metric, [("a", "b")]).answers == [PairScore(None, Status.FAILED)]
-
-
 def package(folder, version):
     """Install a package of this version, of which there are only the metadata."""
     place = folder / "judging_kit.dist-info"
@@ -252,18 +200,6 @@ def test_the_key_of_a_score_holds_versions_and_every_option_of_the_identity(tmp_
         origins = {row for (row,) in file.execute("SELECT json_extract(identity, '$.origin') FROM metrics")}
     assert 'identity:{"model":"one","temperature":0} judging-kit 1.0' in origins
     assert "identity:one judging-kit 1.1" in origins
-
-
-def test_versions_are_in_the_key_of_a_module_that_declares_no_identity(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    package(tmp_path, "1.0")
-    code = "import metaeval\n@metaeval.metric(packages=['judging-kit'])\ndef own(source, statement):\n    return 1.0\n"
-    (tmp_path / "kitted.py").write_text(code)
-    before = load_metric("kitted:own", RunConfig()).identity()
-    package(tmp_path, "1.1")
-    assert load_metric("kitted:own", RunConfig()).identity() != before
-    assert before["origin"].startswith("kitted:own@sha256:")
 
 
 def test_a_package_that_is_not_installed_is_named_when_the_metric_is_used():

@@ -56,19 +56,6 @@ def test_random_is_of_the_id_alone():
     assert CONTROLS["random"]([row("a")])[0] == 0x8912BD13730E0B / 2**56
 
 
-def test_random_is_uniform_and_tells_nothing_of_the_level():
-    rows = [row(f"citation-{number}#{number % 7}", level=number % 3) for number in range(20_000)]
-    scores = CONTROLS["random"](rows)
-    assert len(set(scores)) == len(rows)
-    assert 0 <= scores.min() < scores.max() < 1
-    # 20 bins of 1,000 expected: chi-squared with 19 degrees of freedom passes 43.8 once in 1,000 draws.
-    bins = np.histogram(scores, bins=20, range=(0, 1))[0]
-    assert ((bins - 1000) ** 2 / 1000).sum() < 43.8
-    # |r| of independent values stays under 3.3 / sqrt(20,000) = 0.023 with the same odds; likewise from row to row.
-    assert abs(np.corrcoef(scores, np.arange(20_000) % 3)[0, 1]) < 0.023
-    assert abs(np.corrcoef(scores[1:], scores[:-1])[0, 1]) < 0.023
-
-
 def statements(groups=12, each=3, seed=0):
     """Statements whose words tell their level: "fully" is full, "hardly" none; two chunks each."""
     rng = shuffling.Random(seed)

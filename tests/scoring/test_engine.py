@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from metaeval.core.errors import UserError
 from metaeval.scoring.block_plan import make_plan
-from metaeval.scoring.contract import Metric, MetricCard, MetricOptions, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.score_store import ScoreStore, pair_key
 
@@ -50,19 +50,6 @@ def test_every_unique_pair_is_scored_once_and_answers_are_aligned():
     assert sorted(metric.asked) == sorted(set(pairs))
     assert [answer.score for answer in scored.answers] == [len(a) + len(b) / 1000 for a, b in pairs]
     assert scored.unique == scored.computed == len(set(pairs))
-
-
-@pytest.mark.parametrize("blocks", [0, 1])
-def test_that_scores_are_stored_is_said_where_there_are_any(tmp_path, caplog, blocks):
-    class Faulty(Lengths):
-        def score(self, sources, statements):
-            if len(self.blocks) == blocks:
-                raise ValueError("no more")
-            return super().score(sources, statements)
-
-    with ScoreStore(tmp_path / "scores.sqlite") as store, pytest.raises(ValueError, match="no more"):
-        score_pairs(Faulty(), job(90), store)
-    assert ("All of what lengths scored before is stored." in caplog.text) == bool(blocks)
 
 
 def test_blocks_go_longest_first_and_keep_a_source_together():
@@ -208,34 +195,6 @@ def test_an_answer_is_the_same_from_the_metric_and_from_the_store(tmp_path):
     with ScoreStore(tmp_path / "s.sqlite") as store:
         first, again = (score_pairs(Odd(), job(30), store).answers for _ in range(2))
     assert list(map(repr, first)) == list(map(repr, again))
-
-
-def test_options_that_change_scores_are_part_of_the_identity_and_runtime_ones_are_not(tmp_path):
-    class Options(MetricOptions):
-        runtime = frozenset({"device"})
-        limit: int = 5
-        device: str = "cpu"
-
-    class Optioned(Lengths):
-        pass
-
-    Optioned.Options = Options
-    with ScoreStore(tmp_path / "s.sqlite") as store:
-        score_pairs(Optioned(Options()), job(), store)
-        assert score_pairs(Optioned(Options(device="cuda")), job(), store).computed == 0
-        assert score_pairs(Optioned(Options(limit=6)), job(), store).computed > 0
-
-
-def test_a_corpus_dependent_metric_is_not_served_scores_of_another_corpus(tmp_path):
-    class Relative(Lengths):
-        card = MetricCard(name="relative", family="test", summary="", paper="", licence="", corpus_dependent=True)
-
-    pairs = job()
-    with ScoreStore(tmp_path / "s.sqlite") as store:
-        score_pairs(Relative(), pairs, store)
-        assert score_pairs(Relative(), pairs[::-1], store).computed == 0
-        other = score_pairs(Relative(), [*pairs, ("one more source", "statement")], store)
-    assert other.computed == other.unique
 
 
 def test_progress_counts_served_pairs_as_done(tmp_path):

@@ -268,23 +268,6 @@ def test_two_metrics_of_one_name_are_refused(folder, quick):
     metaeval.run(metrics=[published, published], results=folder, **quick)
 
 
-def test_a_class_that_loads_its_model_at_once_is_built_once_for_a_run(tmp_path, quick):
-    built = []
-
-    class Loaded(metaeval.Metric):
-        card = metaeval.MetricCard(name="loaded", family="own", summary="length", paper="", licence="own")
-
-        def __init__(self, options=None):
-            super().__init__(options)
-            built.append(self)
-
-        def score(self, sources, statements):
-            return [metaeval.PairScore(float(len(statement))) for statement in statements]
-
-    metaeval.run(metrics=[Loaded], results=tmp_path, **quick)
-    assert len(built) == 1
-
-
 def named_as_a_registered_one():
     def overlap(source, statement):
         return 1.0
@@ -314,10 +297,6 @@ def few(sources, statements):
 def test_what_is_not_a_metric_is_refused(function, named, tmp_path, quick):
     with pytest.raises(UserError, match=named):
         metaeval.run(metrics=[function], results=tmp_path, **quick)
-
-
-def test_a_decorated_function_stays_a_function():
-    assert metaeval.metric(contains)("a b", "b") == 1.0
 
 
 WRONG = [(math.nan, "not finite"), (-math.inf, "not finite"), (10**400, "not finite"), (1.5, "out of range")]
@@ -376,15 +355,6 @@ def test_what_is_not_a_list_of_scores_is_refused(wrong):
 
     with pytest.raises(UserError, match="Metric 'own' returned"):
         metaeval.score(own, ["a", "b"], ["c", "d"])
-
-
-def test_a_name_stands_for_no_object_of_an_earlier_call(quick):
-    def earlier(source, statement):
-        return 1.0
-
-    metaeval.run(metrics=[earlier], **quick)
-    with pytest.raises(UserError, match="Unknown metric"):
-        metaeval.run(metrics=["earlier"], **quick)
 
 
 def test_a_gate_names_only_a_function_whose_version_it_can_tell(tmp_path):

@@ -5,6 +5,7 @@ import json
 import tempfile
 from pathlib import Path
 
+import pandas
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -86,13 +87,6 @@ def test_what_is_written_is_read_to_the_last_bit(suffix, answers):
     assert file.metric == "näme"
 
 
-def test_the_manifest_lies_beside_the_file_under_its_full_name(tmp_path):
-    # The two formats of one stem do not share a manifest.
-    for suffix in FORMATS:
-        write_scores(tmp_path / f"m{suffix}", ["a"], [PairScore(1.0)], {"metric": suffix})
-    assert [read(tmp_path / f"m{suffix}").metric for suffix in FORMATS] == list(FORMATS)
-
-
 @pytest.mark.parametrize("manifest", [None, {}, {"metric": None}, {"metric": ""}])
 def test_without_a_name_in_a_manifest_the_file_names_the_metric(file, manifest):
     lines(file, {"pair_id": "a", "score": 1})
@@ -116,12 +110,6 @@ def test_a_status_says_why_a_score_is_missing(file):
     answers = {word: PairScore(None, Status(word)) for word in words}
     assert read(file).answers == {**answers, "bare": PairScore(None, Status.FAILED), "fine": PairScore(1.0)}
     assert {answer.status for answer in answers.values()} == {*Status} - {Status.OK}
-
-
-def test_whole_numbers_and_floats_of_them_are_read_as_what_they_are(file):
-    lines(file, {"pair_id": "a", "score": 1, "tokens": 7.0, "cut": None, "note": "ignored"})
-    answer = read(file).answers["a"]
-    assert repr(answer) == "PairScore(score=1.0, status=<Status.OK: 'ok'>, tokens=7, cut=0)"
 
 
 GOOD = {"pair_id": "good", "score": 0.5}
@@ -226,71 +214,48 @@ def test_a_file_made_for_other_pairs_is_refused(file):
     assert "for example 'moose' (a pair of the job: 'a')" in str(raised.value)
 
 
-class TestSpreadsheets:
-    def write(self, path, *rows):
-        """A table of these rows, as a spreadsheet program saves it."""
-        if path.suffix == ".xlsx":
-            book = pytest.importorskip("openpyxl").Workbook()
-            for row in rows:
-                book.active.append(row)
-            book.save(path)
-            return path
-        mark = "\t" if path.suffix == ".tsv" else ","
-        text = "".join(mark.join("" if cell is None else str(cell) for cell in row) + "\n" for row in rows)
-        path.write_text(text, encoding="utf-8")
-        return path
+def saved(path, **columns):
+    """A table of these columns, as programs save it."""
+    frame = pandas.DataFrame(columns)
+    if path.suffix == ".jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    elif path.suffix == ".xlsx":
+        pytest.importorskip("openpyxl")
+        frame.to_excel(path, index=False)
+    elif path.suffix == ".parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
 
-    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx"])
-    def test_it_says_what_json_lines_say(self, tmp_path, suffix):
-        heading = ("pair_id", "score", "status", "tokens")
-        path = self.write(
-            tmp_path / f"made{suffix}", heading, ("a", 0.25, None, 7), ("b", None, "failed", 3), ("c", None, None, None)
-        )
-        same = [{"pair_id": "a", "score": 0.25, "tokens": 7}, {"pair_id": "b", "status": "failed", "tokens": 3}]
-        expected = read(lines(tmp_path / "made.jsonl", *same, {"pair_id": "c", "score": None}))
 
-        assert read(path).answers == expected.answers
-        assert read(path).metric == "made"
+def scores_by_metric(files):
+    return {file.metric: [one.score for one in file.answers.values()] for file in files}
 
-    def test_without_a_column_of_scores_the_columns_are_named(self, tmp_path):
-        path = self.write(tmp_path / "made.csv", ("pair_id", "comment", "level"), ("a", "x", 2))
-        refuses(path, "has no column score (columns: 'pair_id', 'comment', 'level')")
 
-    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
-    def test_without_a_column_of_scores_each_column_of_numbers_is_a_metric(self, tmp_path, caplog, suffix):
-        caplog.set_level("INFO", logger="metaeval")
-        path = self.table(tmp_path / f"made{suffix}")
-        files = read_scores(path)
-        assert {file.metric: [one.score for one in file.answers.values()] for file in files} == {
-            "overlap": [0.5, 1.0],
-            "rouge": [0.25, None],
-        }
-        assert "each column of numbers is read as a metric's scores: 'overlap', 'rouge'." in caplog.text
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
+def test_a_table_of_any_program_is_read_by_its_columns(tmp_path, caplog, suffix):
+    caplog.set_level("INFO", logger="metaeval")
+    statuses = {"status": [None, "failed", None], "tokens": [7, 3, None]}
+    path = saved(tmp_path / f"made{suffix}", pair_id=["a", "b", "c"], score=[0.25, None, None], **statuses)
+    absent = PairScore(None, Status.ABSENT)
+    assert read(path).answers == {"a": PairScore(0.25, tokens=7), "b": PairScore(None, Status.FAILED, 3), "c": absent}
+    assert read(path).metric == "made"
+    # Two metrics' scores, beside what is no score.
+    columns = {"overlap": [0.5, 1.0], "rouge": [0.25, None], "level": [2, 1], "note": ["x", "y"]}
+    saved(path, ID=["a", "b"], **columns)
+    assert scores_by_metric(read_scores(path)) == {"overlap": [0.5, 1.0], "rouge": [0.25, None]}
+    assert "'overlap', 'rouge'" in caplog.text
+    assert scores_by_metric(read_scores(path, {"score": "rouge", "pair_id": "ID"})) == {"rouge": [0.25, None]}
+    with pytest.raises(UserError, match="Did you mean 'rouge'"):
+        read_scores(path, {"score": "Rouge"})
 
-    def test_a_column_with_a_text_among_its_numbers_is_not_left_out_without_a_word(self, tmp_path, caplog):
-        path = tmp_path / "made.csv"
-        path.write_text("pair_id,ours,theirs\na,1,1\nb,2,ERROR\nc,3,3\n")
-        with pytest.raises(UserError, match='line 3, column "theirs" is "ERROR"'):
-            read_scores(path)
-        with reading_tables(skip_bad_cells=True):
-            ours, theirs = read_scores(path)
-        assert [one.score for one in theirs.answers.values()] == [1, None, 3]
-        assert [one.score for one in ours.answers.values()] == [1, 2, 3]
-        assert 'count as blank: 1 in "theirs"' in caplog.text
 
-    @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".xlsx", ".jsonl", ".parquet"])
-    def test_a_column_that_is_named_is_taken(self, tmp_path, suffix):
-        (file,) = read_scores(self.table(tmp_path / f"made{suffix}"), {"score": "rouge", "pair_id": "ID"})
-        assert (file.metric, [one.score for one in file.answers.values()]) == ("rouge", [0.25, None])
-        with pytest.raises(UserError, match=r"has no column \"Rouge\"\. Did you mean 'rouge'\?"):
-            read_scores(tmp_path / f"made{suffix}", {"score": "Rouge"})
-
-    def table(self, path):
-        """Two metrics' scores of two pairs, beside what is no score."""
-        rows = [("ID", "overlap", "rouge", "level", "note"), ("a", 0.5, 0.25, 2, "x"), ("b", 1.0, None, 1, "y")]
-        records = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
-        if path.suffix == ".jsonl":
-            return lines(path, *records)
-        if path.suffix == ".parquet":
-            return table(path, **{name: [row[name] for row in records] for name in rows[0]})
-        return self.write(path, *rows)
+def test_a_column_with_a_text_among_its_numbers_is_not_left_out_without_a_word(tmp_path, caplog):
+    path = tmp_path / "made.csv"
+    path.write_text("pair_id,ours,theirs\na,1,1\nb,2,ERROR\nc,3,3\n")
+    with pytest.raises(UserError, match='line 3, column "theirs" is "ERROR"'):
+        read_scores(path)
+    with reading_tables(skip_bad_cells=True):
+        assert scores_by_metric(read_scores(path)) == {"ours": [1, 2, 3], "theirs": [1, None, 3]}
+    assert 'count as blank: 1 in "theirs"' in caplog.text

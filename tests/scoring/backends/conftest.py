@@ -1,6 +1,7 @@
 """A hub on loopback, for what fetches model files."""
 
 import hashlib
+import json
 import os
 import subprocess
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,6 +9,16 @@ from threading import Thread
 from types import SimpleNamespace
 
 import pytest
+
+
+def listed(path, name, commit, content):
+    """What the hub says of a model's files: a list of them, or the model with their names; None for another path."""
+    if path.startswith(f"/api/models/{name}/tree"):
+        return json.dumps([{"type": "file", "path": one, "size": 7, "oid": "0"} for one in content]).encode()
+    if path.startswith(f"/api/models/{name}"):
+        files = [{"rfilename": one} for one in content]
+        return json.dumps({"id": name, "sha": commit, "siblings": files}).encode()
+    return None
 
 
 @pytest.fixture

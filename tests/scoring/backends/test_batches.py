@@ -12,7 +12,7 @@ from metaeval.scoring.backends.batches import WASTE, length_batches, run_batches
 
 pytest.importorskip("torch", reason="needs the extra 'models'")
 
-from metaeval.scoring.backends.batches import one_thread, pad, workers
+from metaeval.scoring.backends.batches import pad, workers
 
 lengths = st.lists(st.integers(1, 600), max_size=300)
 
@@ -87,23 +87,9 @@ def test_batches_run_side_by_side_with_one_torch_thread_each(monkeypatch):
     assert torch.get_num_threads() == before
 
 
-def test_the_thread_setting_comes_back_after_an_error():
-    import torch
-
-    before = torch.get_num_threads()
-    with pytest.raises(ZeroDivisionError), one_thread():
-        _ = 1 / 0
-    assert torch.get_num_threads() == before
-
-
 def test_an_accelerator_takes_one_batch_at_a_time():
     assert workers("cuda") == 1
     assert workers("cpu") >= 1
-
-
-def test_a_forward_that_forgets_an_item_is_found_out():
-    with pytest.raises(ValueError, match="zip"):
-        run_batches([1, 1], lambda item: item, lambda batch: batch[:1], 10, "cpu")
 
 
 def test_padding_is_on_the_right_and_masked():

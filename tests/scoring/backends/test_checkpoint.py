@@ -98,24 +98,18 @@ def put_in_place(path, content):
     assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
 
 
-def test_other_weights_of_the_same_path_size_and_time_have_another_fingerprint(tmp_path):
-    path = folder(tmp_path / "a")
-    first = find_model(WANTED, path).fingerprint
-    put_in_place(path / "model.safetensors", b"weightz")
-    assert find_model(WANTED, path).fingerprint != first
-
-
-@pytest.mark.parametrize("where", ["head", "middle", "tail"])
-def test_a_file_system_without_a_time_of_its_own_is_not_trusted_either(tmp_path, monkeypatch, where):
+@pytest.mark.parametrize("marks", [True, False])
+@pytest.mark.parametrize("place", [5, 500_001, -5])
+def test_other_weights_of_the_same_path_size_and_time_have_another_fingerprint(tmp_path, monkeypatch, place, marks):
     from metaeval.scoring.backends import checkpoint
 
-    # As on a file system that keeps neither the inode's number nor its time of change.
-    monkeypatch.setattr(checkpoint, "marks_of", lambda path: [path.stat().st_size, path.stat().st_mtime_ns])
+    if not marks:  # as on a file system that keeps neither the inode's number nor its time of change
+        monkeypatch.setattr(checkpoint, "marks_of", lambda path: [path.stat().st_size, path.stat().st_mtime_ns])
     weights = bytearray(1_000_000)
     path = folder(tmp_path / "a")
     (path / "model.safetensors").write_bytes(weights)
     first = find_model(WANTED, path).fingerprint
-    weights[{"head": 5, "middle": 500_001, "tail": -5}[where]] = 1
+    weights[place] = 1
     put_in_place(path / "model.safetensors", weights)
     assert find_model(WANTED, path).fingerprint != first
 
@@ -139,13 +133,6 @@ def test_notes_of_an_earlier_version_and_broken_ones_are_not_believed(tmp_path, 
     assert find_model(WANTED, path).fingerprint == first
 
 
-def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path, cache):
-    first = find_model(WANTED, folder(tmp_path / "a")).fingerprint
-    (cache / "weights.json").unlink()
-    (cache / "weights.json").mkdir()
-    assert find_model(WANTED, folder(tmp_path / "a")).fingerprint == first
-
-
 def hubs_snapshot(tmp_path):
     """A snapshot in the hub's cache, and its weights: it holds large files under their SHA-256, and links to them."""
     base = tmp_path / "hub" / "models--someone--some-model"
@@ -157,13 +144,6 @@ def hubs_snapshot(tmp_path):
     (snapshot / "model.safetensors").rename(blob)
     (snapshot / "model.safetensors").symlink_to(blob)
     return snapshot, blob
-
-
-def test_a_changed_file_of_the_hubs_cache_is_not_known_by_its_name(tmp_path):
-    _, blob = hubs_snapshot(tmp_path)
-    first = find_model(WANTED).fingerprint
-    put_in_place(blob, b"weightz")
-    assert find_model(WANTED).fingerprint != first
 
 
 def test_the_hubs_cache_is_read_without_a_network(tmp_path):
@@ -180,25 +160,6 @@ def test_a_snapshot_with_missing_weights_does_not_count_as_here(tmp_path):
     (snapshot / "model.safetensors").unlink()
     with pytest.raises(UserError, match=r"someone/some-model \(1 MB, MIT\) is not on this machine"):
         find_model(WANTED, fetch=False)
-
-
-def test_without_a_network_the_sentence_says_what_to_do(monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setattr("huggingface_hub.HfApi.__init__", _api_at("http://127.0.0.1:9"))
-    with pytest.raises(UserError, match=r"could not be downloaded \(.*put its files into a folder"):
-        find_model(WANTED)
-
-
-def _api_at(endpoint):
-    from huggingface_hub import HfApi
-
-    real = HfApi.__init__
-    return lambda self, *args, **kwargs: real(self, endpoint=endpoint)
-
-
-def test_a_name_that_cannot_be_a_model_id():
-    with pytest.raises(UserError, match="is not a model's id"):
-        find_model(Checkpoint("a/b/c", ""))
 
 
 def test_another_id_takes_its_own_revision():

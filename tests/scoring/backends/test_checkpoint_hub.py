@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("huggingface_hub", reason="needs the extra 'models'")
 
+from tests.scoring.backends.conftest import listed
+
 COMMIT = "2" * 40
 CONTENT = {"config.json": b"{}", "model.safetensors": b"weights", "pytorch_model.bin": b"pickle", "vocab.txt": b"a"}
 CODE = """
@@ -31,14 +33,7 @@ def hub(serve_hub):
             return 404, "RepoNotFound"
         if "main" not in path and COMMIT not in path:
             return 404, "RevisionNotFound"
-        if path.startswith("/api/models/someone/some-model/tree"):
-            return json.dumps(
-                [{"type": "file", "path": name, "size": len(body), "oid": "0"} for name, body in CONTENT.items()]
-            ).encode()
-        if path.startswith("/api/models/someone/some-model"):
-            files = [{"rfilename": name} for name in CONTENT]
-            return json.dumps({"id": "someone/some-model", "sha": COMMIT, "siblings": files}).encode()
-        return None
+        return listed(path, "someone/some-model", COMMIT, CONTENT)
 
     asked = []
     run = serve_hub(answer, COMMIT, CONTENT, asked)
@@ -91,11 +86,8 @@ def test_a_hub_cannot_place_a_file_outside_of_the_model(serve_hub, tmp_path, nam
     names = [*CONTENT, *(one.format(outside=tmp_path) if isinstance(one, str) else one for one in HOSTILE[name])]
 
     def answer(path):
-        if "/tree/" in path:
-            return json.dumps([{"type": "file", "path": one, "size": 7, "oid": "0"} for one in names]).encode()
         if path.startswith("/api/models/"):
-            files = [{"rfilename": one} for one in names]
-            return json.dumps({"id": f"someone/{name}", "sha": COMMIT, "siblings": files}).encode()
+            return listed(path, f"someone/{name}", COMMIT, names)
         return b"hostile" if path.endswith(f"{name}.json") else None
 
     done = serve_hub(answer, COMMIT, CONTENT, [])(TRUSTING, f"someone/{name}", "main")

@@ -44,24 +44,6 @@ def test_a_torch_without_onednn_keeps_its_own_layers(monkeypatch):
     assert sum(isinstance(module, torch.nn.Linear) for module in model.modules()) == 2
 
 
-def test_threads_side_by_side_do_not_disturb_each_other():
-    from concurrent.futures import ThreadPoolExecutor
-
-    torch.manual_seed(1)
-    model = pack_linears(two())
-    inputs = [torch.randn(rows, 96) for rows in range(1, 60)]
-    with torch.inference_mode():
-        alone = [model(states) for states in inputs]
-
-    def run(states):
-        with torch.inference_mode():
-            return model(states)
-
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(run, inputs))
-    assert all(torch.equal(one, other) for one, other in zip(alone, together, strict=True))
-
-
 @pytest.mark.parametrize(
     ("kind", "config"),
     [

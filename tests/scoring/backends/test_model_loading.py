@@ -74,21 +74,10 @@ def test_a_broken_file_is_one_sentence(folder, name):
     assert "\n" not in str(caught.value)
 
 
-def test_a_broken_tokenizer_is_one_sentence(folder):
-    (folder / "tokenizer.json").write_text("{]")
-    with pytest.raises(UserError, match="cannot be loaded"):
-        model_loading.load_tokenizer(find_model(WANTED, folder))
-
-
 def test_a_model_larger_than_memory_is_refused_before_it_is_read(folder, monkeypatch):
     monkeypatch.setattr(model_loading, "free_memory", lambda _device: 1000)
     with pytest.raises(UserError, match=r"0\.0 GB are free on 'cpu': .*dtype=bfloat16"):
         load(folder)
-
-
-def test_free_memory_is_a_plausible_number():
-    free = model_loading.free_memory("cpu")
-    assert free is None or 1e6 < free < 1e14
 
 
 @pytest.mark.parametrize("device", ["cuda:77", "tpu", "nonsense"])

@@ -44,13 +44,9 @@ def test_rules_need_nothing(bare):
     assert found.split("") == found.split(" \n ") == ()
 
 
-def test_auto_is_rules_where_no_data_are_and_fetches_nothing(bare):
-    assert find_splitter("auto").name == SPLITTER
-    assert find_splitter().name == SPLITTER
+def test_auto_is_rules_where_no_data_are_and_fetches_nothing_and_without_nltk(bare, monkeypatch):
+    assert find_splitter("auto").name == find_splitter().name == SPLITTER
     assert bare == []
-
-
-def test_auto_is_rules_without_nltk(bare, monkeypatch):
     monkeypatch.setattr(sentence_splitting, "find_spec", lambda name: None)
     assert find_splitter("auto").name == SPLITTER
     with pytest.raises(UserError, match="pip install nltk"):
@@ -80,14 +76,10 @@ def test_nltk_splits_as_nltk(data):
 
     found = find_splitter("nltk")
     assert found.split(TEXT) == sent_tokenize(TEXT)
-    assert found.split("") == []
+    assert (found, found.split("")) == (find_splitter("auto"), [])
     # The two differ where it matters: the rules end a sentence at every line break.
     assert found.split("One line\nof text.") == ["One line\nof text."]
     assert find_splitter("rules").split("One line\nof text.") == ("One line", "of text.")
-
-
-def test_auto_is_nltk_where_its_data_are(data):
-    assert find_splitter("auto") == find_splitter("nltk")
 
 
 def test_the_name_tells_package_version_and_data(data, tmp_path, monkeypatch):

