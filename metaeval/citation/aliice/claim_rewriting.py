@@ -21,8 +21,6 @@ from metaeval.stats.arrays import Ints
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.intervals import Resampling
 
-RewritingState = Literal["rewritten", "unparsed", "failed", "too long"]
-
 # The placeholders that a prompt must have; a prompt may also have {reply}, for the form of the reply.
 PLACES = ("sentence", "claim")
 
@@ -52,7 +50,7 @@ class Rewriting:
     number: int
     sentence: str
     claim: str
-    state: RewritingState | Literal[""] = ""
+    state: Literal["rewritten", "unparsed", "failed", "too long", ""] = ""
     text: str | None = None
 
     @property

@@ -166,18 +166,13 @@ def in_scenario(units: Units, cited: Bools, scenario: CitedScenario) -> Units:
 
 
 def response_values(
-    units: Units,
-    cited: Bools,
-    response: Ints,
-    n: int,
-    scenario: CitedScenario = "full",
-    options: CiteEvalOptions = PAPER,
+    units: Units, cited: Bools, response: Ints, n: int, scenario: CitedScenario = "full", rules: CiteEvalOptions = PAPER
 ) -> tuple[Units, Ints, Ints]:
     """Return the values of n responses, and how many of their statements have a value, and lack a verdict.
 
     units, cited, response: of each statement its value, whether it has citations, and its response. A response is the
     mean over its statements that have a value. If all of them need no rating, it is undefined or gets full marks, as
-    the options say. In the scenario "cited", a response without citations is 0 if one of its statements needs a
+    the rules say. In the scenario "cited", a response without citations is 0 if one of its statements needs a
     citation, and missing if the judge's verdict on that is missing.
     """
 
@@ -187,7 +182,7 @@ def response_values(
     used = in_scenario(units, cited, scenario)
     known, missing = total(~np.isnan(used.value)), total(used.missing)
     worst, best = mean_ends(used, response, n)
-    nothing = 1.0 if options.nothing_rated == "full marks" else np.nan
+    nothing = 1.0 if rules.nothing_rated == "full marks" else np.nan
     # None of the statements, if they all lack the verdict whether they need a citation, may need one.
     best = np.where((known == 0) & (total(~np.isnan(used.best)) == 0) & (missing > 0), nothing, best)
     # In a response of which nothing counts, uncited statements decide.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Literal
@@ -141,14 +141,10 @@ _BOUNDED = 5  # number of systems whose bounds a note gives; the files have all
 _ON_MISSING = ("not judged", "could be", "left out", "not read", "without facts")
 
 
-def row_files(rows: Iterable[Table]) -> Callable[[Path], Sequence[Path]]:
-    """Return a function that writes tables of rows; those of "answers:overlap" go to per-answers-overlap.jsonl."""
-
-    def write(folder: Path) -> list[Path]:
-        named = (replace(table, name="-".join(["per", *map(safe_name, table.name.split(":", 1))])) for table in rows)
-        return [write_rows(table, folder) for table in named]
-
-    return write
+def write_row_tables(folder: Path, rows: Iterable[Table]) -> list[Path]:
+    """Write tables of rows, one file each; those of "answers:overlap" go to per-answers-overlap.jsonl."""
+    named = (replace(table, name="-".join(["per", *map(safe_name, table.name.split(":", 1))])) for table in rows)
+    return [write_rows(table, folder) for table in named]
 
 
 @dataclass(eq=False)
@@ -475,7 +471,7 @@ class CitedTable:
         return Done(
             config=self.config,
             sheets=tables,
-            files=[row_files(rows)],
+            files=[partial(write_row_tables, rows=rows)],
             read=[file for file in read if isinstance(file, Path)],
             value=CitedSheets(tables, rows),
         )

@@ -95,7 +95,23 @@ def _agreement(cited: CitedTable, values: Mapping[str, Floats], shared: Provenan
 
 def _flips(cited: CitedTable, values: Mapping[str, Floats], shared: Provenance) -> list[Table]:
     """Return the tables of pairs of systems that two judges order in opposite ways, and of the causes."""
-    flips = list(_flipped(cited, values))
+    flips: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []  # each with the answers that add most to it
+    systems, judges = cited.systems, cited.judges
+    for (key, of), (i, j) in product(values.items(), combinations(range(len(judges)), 2)):
+        signs, others = pair_signs(of[i]), pair_signs(of[j])
+        for pair, (a, b) in enumerate(combinations(range(len(systems)), 2)):
+            if not signs[pair, 0] * others[pair, 0] < 0:
+                continue
+            ahead, behind = (a, b) if signs[pair, 0] > 0 else (b, a)
+            # The lead is the value of the system ahead minus that of the one behind; the second judge reverses it.
+            lead, turned = (float(of[judge, ahead, 0] - of[judge, behind, 0]) for judge in (i, j))
+            resampled = signs[pair, 1:] * others[pair, 1:]
+            share = float(np.mean(resampled < 0)) if resampled.size else None
+            named = {"measure": key, "one": judges[i].name, "other": judges[j].name}
+            named |= {"ahead": systems[ahead], "behind": systems[behind]}
+            due = flip_causes(cited, [judges[judge].measured[key] for judge in (i, j)], ahead, behind)
+            flip = {**named, "lead": lead, "reversed_lead": turned, "share_of_resamples": share}
+            flips.append((flip, [cause for cause in due[:_CAUSES] if cause["adds"] > 0]))
     if not flips:
         return []
     # The printed order is by the share of resamples; that of the records is not.
@@ -128,31 +144,6 @@ def _flips(cited: CitedTable, values: Mapping[str, Floats], shared: Provenance) 
         shared.lines("flips", "Pairs of systems that change order", of_pairs, pairs, notes),
         shared.lines("flip-causes", explained, of_causes, causes, [Note("reading", reading)]),
     ]
-
-
-def _flipped(cited: CitedTable, values: Mapping[str, Floats]) -> Any:
-    """Yield (record of a flip, records of the answers that add most to it), for each pair of judges and measure.
-
-    The lead is the value of the system ahead minus that of the one behind, under the first judge and, reversed, under
-    the second.
-    """
-    systems, judges = cited.systems, cited.judges
-    for (key, of), (i, j) in product(values.items(), combinations(range(len(judges)), 2)):
-        signs, others = pair_signs(of[i]), pair_signs(of[j])
-        for pair, (a, b) in enumerate(combinations(range(len(systems)), 2)):
-            if not signs[pair, 0] * others[pair, 0] < 0:
-                continue
-            ahead, behind = (a, b) if signs[pair, 0] > 0 else (b, a)
-            lead, turned = (float(of[judge, ahead, 0] - of[judge, behind, 0]) for judge in (i, j))
-            resampled = signs[pair, 1:] * others[pair, 1:]
-            share = float(np.mean(resampled < 0)) if resampled.size else None
-            named = {"measure": key, "one": judges[i].name, "other": judges[j].name}
-            lead_fields = {"lead": lead, "reversed_lead": turned, "share_of_resamples": share}
-            due = flip_causes(cited, [judges[judge].measured[key] for judge in (i, j)], ahead, behind)
-            yield (
-                {**named, "ahead": systems[ahead], "behind": systems[behind], **lead_fields},
-                [cause for cause in due[:_CAUSES] if cause["adds"] > 0],
-            )
 
 
 def flip_causes(cited: CitedTable, statistics: Sequence[Statistic], ahead: int, behind: int) -> list[dict[str, Any]]:

@@ -154,15 +154,10 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
     # Refitted coefficients change the edit distance, and no baseline.
     refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
     measures = [replace(measure, ranks=key == rated.main) for key, measure in MEASURES.items() if key in rated.values]
-    names = [*rated.baselines, *(labellers.names and ["attrscore"])]
-    definitions = [
-        Definition(
-            "citeeval", "CiteEval", [*measures, Measure("answers", "answers", "", 1, 0)], _READING[options.mode]
-        ),
-        *(baseline_definition(name, rated, options.scenario) for name in dict.fromkeys(names)),
-    ]
-    if judges.cutoffs:
-        definitions.insert(1, baseline_definition("autoais", rated, options.scenario))
+    measures.append(Measure("answers", "answers", "", 1, 0))
+    names = [*(["autoais"] if judges.cutoffs else []), *rated.baselines, *(["attrscore"] if labellers.names else [])]
+    definitions = [Definition("citeeval", "CiteEval", measures, _READING[options.mode])]
+    definitions += [baseline_definition(name, rated, options.scenario) for name in dict.fromkeys(names)]
     cited = rated_table(options, rated, judges.config, splitter.name, definitions, **refitted)
     main, *_ = rated.whole(rated.main, options.scenario)
     cited.add(

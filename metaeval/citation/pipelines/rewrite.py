@@ -57,9 +57,8 @@ def _run(options: RewriteOptions, progress: Progress) -> Done:
         raise UserError(f"One metric judges the claims, and {len(set(options.nli))} are given: name one with --nli.")
     answers, name = shared.answers_in(options), shared.name_of_data(options.files)
     judges = Judges(options, progress, decides="The comparison needs decisions")
-    chat = shared.chat_options(
-        ChatOptions, options, "rewrites the claims", model=ChatOptions().model, max_tokens=claim_rewriting.MAX_TOKENS
-    )
+    usual: dict[str, Any] = {"model": ChatOptions().model, "max_tokens": claim_rewriting.MAX_TOKENS}
+    chat = shared.chat_options(ChatOptions, options, "rewrites the claims", **usual)
     profile = aliice_profile(options.profile)
     parser, splitter = find_parser(options.parser, profile.one_root), find_sentence_splitter(options.splitter)
     read = read_answers(answers, parser, profile, splitter)

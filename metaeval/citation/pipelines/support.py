@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
@@ -99,6 +100,15 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
     labelled = any(row.from_file for of_answer in stated for row in of_answer)
     if not judges.cutoffs and not labelled:
         raise UserError(f"{shared.name_of_data(options.files)} holds no levels of support: name a metric with --nli.")
+    absent: list[Answer] = []  # where all topics count, an empty answer for each that a system has not answered
+    if options.denominator != "answered":
+        if options.denominator != "topics" and not (options.denominator.isdecimal() and int(options.denominator)):
+            held = f"denominator is {options.denominator!r}"
+            raise UserError(f"{held}; allowed: answered, topics, or a whole number from 1.")
+        known = {(answer.system, group_of(answer)) for answer in answers}
+        pairs = product(*(sorted(set(each)) for each in zip(*known, strict=True)))
+        lost = [pair for pair in pairs if pair not in known]
+        absent = [Answer(f"{run}: no answer to {topic}", "", (), group=topic, system=run) for run, topic in lost]
     settings = {name: getattr(options, name) for name in ("denominator", "stray", "matched")}
     cited = CitedTable(
         "support",
@@ -110,7 +120,7 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
         [DEFINITIONS[name] for name in names],
         words=("soft: levels are scores", "full support from {} on ({})"),
         unit="statement",
-        absent=_unanswered(answers, options.denominator),
+        absent=absent,
     )
     # A mean over answers is divided by their number; another number of topics is a factor of it.
     topics = int(options.denominator) if options.denominator.isdecimal() else cited.n_groups
@@ -143,20 +153,8 @@ def _run(options: SupportOptions, progress: Progress) -> Done:
             rows = [list(map(keep_labelled_levels, *each)) for each in zip(rows, stated, strict=True)]
         add(backend, rows, least)
     levels = tuple((plain(name), f"from {least:g} on") for name, least in least_of.items() if least is not None)
-    absent = f"{count(len(cited.absent), 'topic')} without an answer of a system: TREC counts 0" if cited.absent else ""
-    return cited.done(options.files, Note("partial support", "", levels), Note("left out", absent))
-
-
-def _unanswered(answers: Sequence[Answer], denominator: str) -> list[Answer]:
-    """Return, where all topics count, an empty answer for each topic that a system has not answered."""
-    if denominator == "answered":
-        return []
-    if denominator != "topics" and not (denominator.isdecimal() and int(denominator)):
-        raise UserError(f"denominator is {denominator!r}; allowed: answered, topics, or a whole number from 1.")
-    known = {(answer.system, group_of(answer)) for answer in answers}
-    systems, topics = (dict.fromkeys(names) for names in zip(*known, strict=True))
-    missing = sorted((system, topic) for system in systems for topic in topics if (system, topic) not in known)
-    return [Answer(f"{system}: no answer to {topic}", "", (), group=topic, system=system) for system, topic in missing]
+    left = f"{count(len(absent), 'topic')} without an answer of a system: TREC counts 0" if absent else ""
+    return cited.done(options.files, Note("partial support", "", levels), Note("left out", left))
 
 
 def _level(least: float | None, direction: int, verdict: Verdict) -> Level:

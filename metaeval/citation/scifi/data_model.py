@@ -121,9 +121,6 @@ class AnswerFacts:
     problems: Counter[str] = field(default_factory=Counter)
 
 
-FactState = Literal["judged", "unjudged", "uncited", "fails"]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactLine:
     """One fact, and how far its citation entails it.
@@ -156,7 +153,7 @@ class FactLine:
     passage: int | None = None
     chunk: int | None = None
     value: float | None = None
-    state: FactState = "judged"
+    state: Literal["judged", "unjudged", "uncited", "fails"] = "judged"
     reason: str = ""
     cut: bool = False
 

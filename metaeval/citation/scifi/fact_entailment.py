@@ -25,6 +25,8 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 Count = Callable[[str], int]  # returns the length of a text in some unit, such as words or tokens
 
 
+CitedPassages = tuple[tuple[int, Passage], ...]  # (index in the answer, passage) of each
+
 # A chunk of passages as a premise: its text, and the index of its passage (None: the text is of several passages).
 PremiseChunk = tuple[str, int | None]
 
@@ -173,7 +175,7 @@ def fact_lines(
     count = counter(options.tokenizer)
 
     @cache
-    def cut(passages: tuple[tuple[int, Passage], ...]) -> list[PremiseChunk]:
+    def cut(passages: CitedPassages) -> list[PremiseChunk]:
         """Return the cited passages cut into chunks, once for all facts that cite them."""
         return chunks_of(passages, options, count, splitter)
 
@@ -200,10 +202,7 @@ def fact_lines(
 
 
 def _draft(
-    each: AnswerFacts,
-    fact: Fact,
-    options: ScifiOptions,
-    cut: Callable[[tuple[tuple[int, Passage], ...]], list[PremiseChunk]],
+    each: AnswerFacts, fact: Fact, options: ScifiOptions, cut: Callable[[CitedPassages], list[PremiseChunk]]
 ) -> tuple[FactLine, list[tuple[str, int | None, int]]]:
     """Return a fact's line with its citation, and the chunks that may entail it; without any the line is complete.
 

@@ -7,7 +7,7 @@ import pytest
 
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.measures import AnswerShare, harmonic, means, micro
-from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Measure, row_files
+from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Measure, write_row_tables
 from metaeval.citation.pipelines.cited_rankings import flip_causes
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
@@ -165,7 +165,7 @@ def test_rows_are_lines_of_json_and_a_csv_table(tmp_path):
         {"answer": "a", "value": None, "cut": True, "scores": {"a": 1}},
         {"answer": 'b, "\ud800"', "value": 0.25, "cut": False, "scores": [1, 2]},
     ]
-    (path,) = row_files([Table(name="answers:scores:x/y", records=rows)])(tmp_path)
+    (path,) = write_row_tables(tmp_path, [Table(name="answers:scores:x/y", records=rows)])
     assert path.stem == "per-answers-scores_x_y"
     assert [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] == rows
     # Undefined is empty, truth a number; quotes are doubled inside quotes (RFC 4180, section 2.7).

@@ -59,7 +59,7 @@ from metaeval.citation.pipelines.scifi import estimate, fact_cutoff, make_facts
 from metaeval.citation.scifi.data_model import AnswerFacts, ScifiOptions
 from metaeval.citation.scifi.fact_entailment import counter, fact_lines
 from metaeval.citation.scifi.facts import facts_signature
-from metaeval.core import config as groups
+from metaeval.core.config import ControlSettings, ProtocolOptionSettings, StatisticsSettings
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError, count, unknown
 from metaeval.core.files import write_texts
@@ -77,13 +77,7 @@ USUAL = ("alce", "aliice")
 PARSER = "small"  # parser of ALiiCE's sentences and of SCiFi's facts
 
 
-class MetaOptions(
-    shared.AsksChat,
-    shared.JudgedByMetrics,
-    groups.StatisticsSettings,
-    groups.ProtocolOptionSettings,
-    groups.ControlSettings,
-):
+class MetaOptions(shared.AsksChat, shared.JudgedByMetrics, StatisticsSettings, ProtocolOptionSettings, ControlSettings):
     """Options of `cite meta`."""
 
     untyped = frozenset({"gaps", "profile", "facts", "splitter"})
@@ -229,9 +223,18 @@ class MetaEvaluation:
         order = {name: place for place, name in enumerate(PIPELINES)}
         self.measured.sort(key=lambda each: order.get(each.name.partition(":")[0], len(PIPELINES)))
         self.aligned, levels, self.left_out = self._levels()
+        tested = frozenset(each.name for each in self.measured if each.tested)
         for level in levels:
             try:
-                self.levels[level] = self._evaluated(level)
+                columns = [
+                    AlignedColumn(each.name, "metric", score, level.statuses(each.name), each.fields, each.ledger)
+                    for each in self.measured
+                    if each.name in level.values
+                    for score in [level.values[each.name]["value"].to_numpy()]
+                ]
+                rated = RatedSet(self.config, self.name, level.unit, level.ratings)
+                # Of all measures only the `tested` ones are tested for significance.
+                self.levels[level] = evaluate_columns(rated, columns, tested=tested)
             except UserError as error:  # all ratings of a level are the same
                 self.left_out.append((level.unit, str(error)))
         if not self.levels:
@@ -265,17 +268,6 @@ class MetaEvaluation:
         lines = fact_lines(facts, backend.entails, self.facts, backend.soft, self.splitter)
         signed = {"pipeline": "scifi", "options": self.facts.signature, "splitter": self.splitter.name, **fields}
         return measurements("scifi", signed, {"entailment": fact_values(facts, lines, self.facts)}, backend)
-
-    def _evaluated(self, level: Level) -> EvaluatedRun:
-        """Return the results of each protocol for all measures; only the `tested` ones are tested for significance."""
-        columns = [
-            AlignedColumn(each.name, "metric", score, level.statuses(each.name), each.fields, each.ledger)
-            for each in self.measured
-            if each.name in level.values
-            for score in [level.values[each.name]["value"].to_numpy()]
-        ]
-        rated = RatedSet(self.config, self.name, level.unit, level.ratings)
-        return evaluate_columns(rated, columns, tested=frozenset(each.name for each in self.measured if each.tested))
 
     def write(self, folder: Path) -> list[Path]:
         """Write the results of each level, and its ratings with all scores, which `metaeval evaluate` reads."""

@@ -222,7 +222,6 @@ def answering(blocks: Iterable[DataRow], draft: CitedText, gap: str = "\n") -> I
 
 
 _QUESTIONS = ("question", "query", "prompt", "user_input", "input")
-_TALKS = ("messages", "input", "contents")
 
 
 def question_of(row: DataRow) -> str:
@@ -231,7 +230,7 @@ def question_of(row: DataRow) -> str:
     for fields in (row.fields, request):
         if named := next((fields[name] for name in _QUESTIONS if isinstance(fields.get(name), str)), ""):
             return str(named)
-    for name in _TALKS:
+    for name in ("messages", "input", "contents"):
         listed = request.get(name)
         for message in reversed(listed if isinstance(listed, list) else []):
             if isinstance(message, Mapping) and message.get("role", "user") == "user":
