@@ -67,10 +67,7 @@ def find_backbone(size: Size, beside: Path | None) -> ModelFolder:
         files = tuple(file for file in _BACKBONE if (place / file).is_file())
         if "config.json" in files and ("tokenizer.json" in files or {"vocab.json", "merges.txt"} <= {*files}):
             return ModelFolder(place, files)
-    raise UserError(
-        f"{beside} lacks config.json, vocab.json and merges.txt of {name}, which AlignScore reads: put them into "
-        f"{beside / name}."
-    )
+    raise UserError(f"{beside} lacks config.json, vocab.json and merges.txt of {name}: put them into {beside / name}.")
 
 
 def load_aligner(checkpoint: ModelFolder, backbone: ModelFolder, dtype: model_loading.DType, device: str) -> Any:
@@ -135,10 +132,7 @@ def _read(checkpoint: ModelFolder, backbone: ModelFolder, config: Any) -> dict[s
         "reg_layer.weight": (1, config.hidden_size),
     }
     if any(name not in state or tuple(state[name].shape) != shape for name, shape in shapes.items()):
-        raise UserError(
-            f"{checkpoint.weights[0]} is not an AlignScore checkpoint for the backbone in {backbone.folder}: check the "
-            "option 'size' (large or base), and that the folder is that of roberta-large or roberta-base."
-        )
+        raise UserError(f"{checkpoint.weights[0]} does not fit the backbone in {backbone.folder}: check 'size'.")
     return state
 
 

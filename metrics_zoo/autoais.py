@@ -75,7 +75,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
     def observed(self) -> Mapping[str, Any]:
         """Return the identity with `score` only as binary or not: full and two_way share one run of the model."""
         identity = self.identity()
-        return {**identity, "options": {**identity["options"], "score": self._decodes}}
+        return {**identity, "options": {**identity["options"], "score": self.options.score == "binary"}}
 
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[EntailmentOutput]:
         """Return the model's output for each pair; a blank statement is EMPTY, an empty source is a premise too."""
@@ -100,7 +100,7 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         yes, no = self.answers
         full = logits.log_softmax(-1)[:, yes].tolist()
         apart = (logits[:, no] - logits[:, yes]).tolist()
-        spelled = self._spelled(batch, logits.argmax(-1).tolist()) if self._decodes else set()
+        spelled = self._spelled(batch, logits.argmax(-1).tolist()) if self.options.score == "binary" else set()
         # Of the softmax over the two: -log(1 + e^gap), without overflow.
         two_way = [-(max(gap, 0.0) + log1p(exp(-abs(gap)))) for gap in apart]
         return [
@@ -114,11 +114,8 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
         prefix_by_row = {row: [first] for row, first in enumerate(firsts)}
         for length in range(1, _MOST_PIECES + 1):
             texts = {row: self.tokenizer.decode(ids, skip_special_tokens=True) for row, ids in prefix_by_row.items()}
-            ended = {
-                row
-                for row in prefix_by_row
-                if prefix_by_row[row][-1] == self.tokenizer.eos_token_id or length == _MOST_PIECES
-            }
+            eos = self.tokenizer.eos_token_id
+            ended = {row for row, ids in prefix_by_row.items() if ids[-1] == eos or length == _MOST_PIECES}
             spelled |= {row for row in ended if texts[row] == "1"}
             prefix_by_row = {
                 row: ids for row, ids in prefix_by_row.items() if row not in ended and texts[row] in ("", "1")
@@ -130,7 +127,3 @@ class AutoAIS(TwoStepMetric, YesNoMetric):
                 row: [*ids, piece] for (row, ids), piece in zip(prefix_by_row.items(), following, strict=True)
             }
         return spelled
-
-    @property
-    def _decodes(self) -> bool:
-        return bool(self.options.score == "binary")

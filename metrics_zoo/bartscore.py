@@ -96,10 +96,7 @@ class BARTScore(TwoStepMetric, LoadedModelMetric):
             kinds = config.get("architectures") or [config.get("model_type")]
         # A classifier on BART would load without an error, and its tied head would give meaningless scores.
         if config.get("model_type") != "bart" or not _GENERATORS.intersection(kinds):
-            raise UserError(
-                f"The model in {files.folder} is a {kinds[0]}; bartscore needs a BART that generates, such as "
-                "model=facebook/bart-large-cnn (the default) or model=facebook/bart-base."
-            )
+            raise UserError(f"{files.folder} holds a {kinds[0]}; allowed: a BART, such as facebook/bart-large-cnn.")
         model = load_model(BartForConditionalGeneration, files, options.dtype, self.device)
         return BartLikelihood(model, load_tokenizer(files), _LIMIT, self.batch_tokens, self.device)
 
@@ -297,15 +294,9 @@ class _VocabularyHead:
 def _check(config: Any, tokenizer: Any) -> None:
     """Raise `UserError` unless the tokenizer is the model's and the vocabulary head is tied to the embeddings."""
     if len(tokenizer("")["input_ids"]) != 2 or len(tokenizer) > config.vocab_size:
-        raise UserError(
-            f"The tokenizer ({len(tokenizer)} tokens) does not belong to the BART model in the same "
-            f"folder (a vocabulary of {config.vocab_size}): fetch the whole model again."
-        )
+        raise UserError(f"The tokenizer has {len(tokenizer)} tokens, the model {config.vocab_size}: fetch it again.")
     if not config.tie_word_embeddings:
-        raise UserError(
-            "This BART has an output layer that is separate from its embeddings (tie_word_embeddings is off), which "
-            "this metric does not support: choose another model, such as model=facebook/bart-large-cnn."
-        )
+        raise UserError("This BART's output layer is not tied to its embeddings: choose another model.")
 
 
 def _attend(

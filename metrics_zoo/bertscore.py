@@ -168,10 +168,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
         """The layer whose states are compared: the option's, else that of `LAYERS`; `UserError` without either."""
         layer = self.options.layer or LAYERS.get(self._known_as)
         if layer is None:
-            raise UserError(
-                f"BERTScore knows no best layer of {self.published}: give one (about two thirds of the model's are "
-                "usual) with --set metric_options.bertscore.layer=N."
-            )
+            raise UserError(f"No best layer of {self.published} is known: set metric_options.bertscore.layer=N.")
         return int(layer)
 
     @cached_property
@@ -181,10 +178,7 @@ class BERTScore(TwoStepMetric, ModelMetric):
             return None
         baseline = self.options.baseline or BASELINES.get((self._known_as, self.layer))
         if baseline is None:
-            raise UserError(
-                f"No baseline is known for layer {self.layer} of {self.published}: give it as the option 'baseline', "
-                "precision, recall and F1 separated by commas, or leave 'rescale' out."
-            )
+            raise UserError(f"Layer {self.layer} of {self.published} has no known baseline: set baseline=P,R,F.")
         return baseline
 
     @property
@@ -327,10 +321,8 @@ class BERTScore(TwoStepMetric, ModelMetric):
         # `_given` strips white space and adds text before: spans are shifted back.
         stripped = {"source": len(source) - len(source.lstrip()), "statement": len(statement) - len(statement.lstrip())}
         shift = {side: count - len(self.backbone.before) for side, count in stripped.items()}
-        ends = [
-            (span, max(span.start + shift[span.side], stripped[span.side]), span.end + shift[span.side])
-            for span in spans
-        ]
+        starts = [max(span.start + shift[span.side], stripped[span.side]) for span in spans]
+        ends = [(span, start, span.end + shift[span.side]) for span, start in zip(spans, starts, strict=True)]
         return [span._replace(start=start, end=end) for span, start, end in ends if start < end]
 
     def _given(self, texts: Sequence[str]) -> list[str]:

@@ -49,10 +49,7 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
     modules = _json(model, "modules.json")
     if modules is None:
         if pooling is None:
-            raise UserError(
-                f"The model in {model.folder} has no modules.json, which would say how its embeddings are pooled: set "
-                "the option 'pooling' to mean, cls or max, as the model's page says."
-            )
+            raise UserError(f"{model.folder} has no modules.json: set the option 'pooling' to mean, cls or max.")
         return Recipe(pooling)
     kinds = [str(module["type"]).rpartition(".")[2] for module in modules]
     ours = all(str(module["type"]).startswith(_LIBRARY) for module in modules)
@@ -63,7 +60,12 @@ def read_recipe(model: ModelFolder, pooling: Pooling | None, prompted: bool) -> 
     pooling_config = _json(model, f"{modules[1]['path']}/config.json")
     if pooling_config is None:
         raise UserError(f"{model.folder} lacks {modules[1]['path']}/config.json: fetch the whole model again.")
-    _check_prompt(model, prompted, bool(pooling_config.get("include_prompt", True)))
+    prompts = _json(model, "config_sentence_transformers.json") or {}
+    default = (prompts.get("prompts") or {}).get(prompts.get("default_prompt_name"))
+    if prompted and not pooling_config.get("include_prompt", True):
+        raise _unsupported(model, "leaves the prompt out of the pooling", "prompts that are pooled with the text")
+    if default and not prompted:
+        raise UserError(f"{model.folder} puts {default!r} before texts: set source_prompt and statement_prompt.")
     settings = next((_json(model, name) for name in model.files if name.startswith("sentence_")), None) or {}
     if settings.get("transformer_task", "feature-extraction") != "feature-extraction":
         raise _unsupported(model, f"is made for {settings['transformer_task']}", "feature-extraction")
@@ -119,18 +121,6 @@ def _pooling(model: ModelFolder, config: dict[str, Any]) -> Pooling:
     if len(modes) != 1 or modes[0] not in _POOLINGS:
         raise _unsupported(model, f"pools by {' and '.join(modes) or 'nothing'}", "one of mean, cls and max")
     return _POOLINGS[modes[0]]
-
-
-def _check_prompt(model: ModelFolder, prompted: bool, included: bool) -> None:
-    settings = _json(model, "config_sentence_transformers.json") or {}
-    default = (settings.get("prompts") or {}).get(settings.get("default_prompt_name"))
-    if prompted and not included:
-        raise _unsupported(model, "leaves the prompt out of the pooling", "prompts that are pooled with the text")
-    if default and not prompted:
-        raise UserError(
-            f"The model in {model.folder} puts the prompt {default!r} before every text: give what goes before a "
-            "source and a statement with the options 'source_prompt' and 'statement_prompt'."
-        )
 
 
 def _json(model: ModelFolder, name: str) -> Any:

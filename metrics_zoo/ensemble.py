@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import field_validator
 
-from metaeval.scoring.contract import Combination, MetricCard, MetricOptions, PairScore
+from metaeval.scoring.contract import Combination, MetricCard, MetricOptions, PairScore, Status
 
 MemberScores = NDArray[np.float64]
 
@@ -65,15 +65,12 @@ class Ensemble(Combination):
         combined = np.full(scores.shape[1], np.nan)
         if whole.any():
             combined[whole] = np.mean([_scaled(member[whole], self.options.scale) for member in scores], axis=0)
-        return [
-            _answer(value, [member[number] for member in answers]) for number, value in enumerate(combined.tolist())
-        ]
-
-
-def _answer(value: float, parts: Sequence[PairScore]) -> PairScore:
-    tokens, cut = sum(part.tokens for part in parts), sum(part.cut for part in parts)
-    missing = next((part.status for part in parts if part.score is None), None)
-    return PairScore(value, tokens=tokens, cut=cut) if missing is None else PairScore(None, missing, tokens, cut)
+        pair_scores = []
+        for value, parts in zip(combined.tolist(), zip(*answers, strict=True), strict=True):
+            tokens, cut = sum(part.tokens for part in parts), sum(part.cut for part in parts)
+            missing = next((part.status for part in parts if part.score is None), Status.OK)
+            pair_scores.append(PairScore(value if missing is Status.OK else None, missing, tokens, cut))
+        return pair_scores
 
 
 def _scaled(scores: MemberScores, scale: Literal["z", "rank"]) -> MemberScores:

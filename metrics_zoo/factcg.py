@@ -59,9 +59,7 @@ class FactCG(BestChunkMetric):
 
         model = self.load(AutoModelForSequenceClassification)
         if model.config.num_labels != 2:
-            raise UserError(
-                f"{self.wanted.hub_id} has {model.config.num_labels} labels, and FactCG has 2: check the model id."
-            )
+            raise UserError(f"{self.wanted.hub_id} has {model.config.num_labels} labels, not 2: check the model id.")
         return PairClassifier(model, QuestionTokens(load_tokenizer(self.model_folder)), self.batch_tokens, self.device)
 
     def judge_chunks(self, rows: Sequence[Sequence[TextPair]]) -> list[list[PairScore]]:

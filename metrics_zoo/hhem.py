@@ -150,7 +150,4 @@ def read_config(shapes: Mapping[str, tuple[int, ...]], folder: Path) -> Any:
             num_labels=shapes["t5.classifier.weight"][0],
         )
     except KeyError as error:
-        raise UserError(
-            f"The weights in {folder} are not those of HHEM-2.1-Open (no {error.args[0]}): check the options 'model' "
-            "and 'revision'."
-        ) from error
+        raise UserError(f"{folder} holds weights other than HHEM's (no {error.args[0]}): check 'model'.") from error

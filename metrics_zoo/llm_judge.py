@@ -78,9 +78,7 @@ class LLMOptions(ModelOptions, MetricOptions):
     @model_validator(mode="after")
     def _reads_what_it_asks_for(self) -> LLMOptions:
         if self.output == "json_schema" and self.reply not in (None, "json"):
-            raise ValueError(
-                f"output=json_schema asks for JSON, which reply={self.reply} does not read: drop one of both"
-            )
+            raise ValueError(f"output=json_schema asks for JSON, which reply={self.reply} does not read: drop one")
         return self
 
     def score_options(self) -> dict[str, Any]:
@@ -189,8 +187,7 @@ class _LLMJudge(Metric):
         replies = [answer for _, answer in answers if isinstance(answer, Reply) and answer.whole]
         if self.options.mode == "logprob" and replies and not any(reply.logprobs for reply in replies):
             raise UserError(
-                f"{self.options.base_url} gives no log-probabilities for model {self.options.model!r}, or none that "
-                f"could be: set the option mode=reply for {self.card.name}, or ask a server that gives them."
+                f"{self.options.base_url} gives {self.options.model!r} no log-probabilities: set mode=reply."
             )
         size = self.options.samples
         judged = (self._pair_score(answers[start : start + size]) for start in range(0, len(answers), size))

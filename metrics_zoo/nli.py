@@ -85,10 +85,7 @@ class NLI(LoadedModelMetric):
         model = self.load(AutoModelForSequenceClassification, **trust)
         self.labels = read_labels(model.config, options.labels, self.wanted.hub_id)
         if options.score == "ent-minus-con" and "contradiction" not in self.labels:
-            raise UserError(
-                f"score=ent-minus-con needs a model with the label contradiction; {self.wanted.hub_id} has "
-                f"{' and '.join(self.labels)}: leave the option 'score' out to get P(entailment)."
-            )
+            raise UserError(f"score=ent-minus-con needs the label contradiction, which {self.wanted.hub_id} lacks.")
         tokenizer = load_tokenizer(self.model_folder, **trust)
         limit = input_limit(model, tokenizer)
         tokens = PairTokens(tokenizer, min(options.max_tokens or limit, limit), "source")
@@ -107,10 +104,7 @@ class NLI(LoadedModelMetric):
         """Return log-probabilities of the three classes, None for a blank statement; `UserError` if there are two."""
         _ = self.model
         if len(self.labels) != 3:
-            raise UserError(
-                f"{self.wanted.hub_id} has two labels ({' and '.join(self.labels)}), and three-way probabilities need "
-                "three: choose another model."
-            )
+            raise UserError(f"{self.wanted.hub_id} has only {' and '.join(self.labels)}: choose a three-way model.")
         order = [self.labels.index(label) for label in ("entailment", "neutral", "contradiction")]
         rows = iter(self._log_p(worded_logits(self.model, sources, statements))[:, order].tolist())
         return [ThreeWay(*next(rows)) if statement.strip() else None for statement in statements]
@@ -132,11 +126,9 @@ def read_labels(config: Any, option: str, hub_id: str) -> list[Label]:
     labels = [label for label in known_labels if label is not None]
     if len(named) == count and len(labels) == count and {*labels} in _SETS and len({*labels}) == count:
         return labels
-    where = "the option 'labels'" if option else "its config.json"
     raise UserError(
-        f"The {count} labels of {hub_id} cannot be recognised as labels of NLI: {where} says "
-        f"{', '.join(map(str.strip, named))}. Give them in the model's own order, as id2label in config.json or as in "
-        "--set metric_options.nli.labels=entailment,neutral,contradiction (or entailment,not_entailment)."
+        f"The {count} labels of {hub_id} ({', '.join(map(str.strip, named))}) are not NLI's: name them in its order, "
+        "as metric_options.nli.labels=entailment,neutral,contradiction (or entailment,not_entailment)."
     )
 
 

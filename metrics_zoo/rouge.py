@@ -58,9 +58,8 @@ class Rouge(WordMetric):
         matched = common_subsequence(source, statement) if size is None else _shared(source, statement, size)
         precision, recall = (matched / max(len(words) - (size or 1) + 1, 1) for words in (statement, source))
         fmeasure = 2 * precision * recall / (precision + recall) if matched else 0.0
-        return PairScore(
-            {"precision": precision, "recall": recall, "fmeasure": fmeasure}[self.options.side], tokens=tokens
-        )
+        sides = {"precision": precision, "recall": recall, "fmeasure": fmeasure}
+        return PairScore(sides[self.options.side], tokens=tokens)
 
     def _tokens(self, text: str) -> list[str]:
         """Return the words or stems of a text. Only English stems need rouge-score, whose import is slow."""

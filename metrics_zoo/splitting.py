@@ -21,6 +21,7 @@ class SplitterOptions(ModelOptions):
     runtime: ClassVar[frozenset[str]] = ModelOptions.runtime | {"splitter"}
 
     splitter: Wish = "auto"
+    """Sentence splitter: nltk as the official code, rules, or auto."""
 
 
 class SplittingMetric(LoadedModelMetric):

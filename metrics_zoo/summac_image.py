@@ -70,9 +70,7 @@ def check_granularity(wish: Any) -> Any:
     """Return `wish` as it is: one of `GRANULARITIES`, or two as SOURCE-STATEMENT; raises `ValueError` for others."""
     parts = str(wish).split("-")
     if len(parts) > 2 or not set(parts) <= set(GRANULARITIES):
-        raise ValueError(
-            f"{wish!r} is none of {', '.join(GRANULARITIES)}, nor two of them as SOURCE-STATEMENT (paragraph-sentence)"
-        )
+        raise ValueError(f"{wish!r} is none of {', '.join(GRANULARITIES)}, nor two as SOURCE-STATEMENT")
     return wish
 
 
@@ -148,15 +146,9 @@ def label_order(config: Mapping[str, Any], wish: str) -> LabelOrder:
     named = ", ".join(f"{number} {label}" for number, label in sorted(labels.items())) or "none"
     order = read or (table if generic else None)
     if order is None:
-        raise UserError(
-            f"The labels of {wish} ({named}) are not entailment, contradiction and neutral: SummaC needs a three-way "
-            f"NLI model, such as {', '.join(MODELS)}; name a model's labels as id2label in its config.json."
-        )
+        raise UserError(f"The labels of {wish} ({named}) are not those of three-way NLI: try {', '.join(MODELS)}.")
     if read and table and read != table:
-        raise UserError(
-            f"The labels of {wish} ({named}) are not in the order of the published model: fetch it again, "
-            "or give another one."
-        )
+        raise UserError(f"The labels of {wish} ({named}) are not in the published order: fetch it again.")
     return order
 
 
@@ -270,16 +262,11 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     Raises `UserError` when the file does not exist, or does not hold layers for these bins and labels.
     """
     if file is None and (bins, nli_labels) != ("percentile", "e"):
-        raise UserError(
-            f"The published layers of summac-conv are for bins=percentile and nli_labels=e, not {bins} "
-            f"and {nli_labels}: give a file of your own as conv_weights, or leave both options out."
-        )
+        raise UserError(f"No layers are published for bins={bins} and nli_labels={nli_labels}: give conv_weights.")
     by_hand = f"Or put {URL.rpartition('/')[2]} into a folder, and name it with the metric's option conv_weights."
     path = file or fetch_file(URL, SHA256, _SIZE, by_hand)
     if not path.is_file():
-        raise UserError(
-            f"There is no file {path}: give another as conv_weights, or leave conv_weights out for the published one."
-        )
+        raise UserError(f"There is no file {path}: give another as conv_weights, or leave it out.")
     layers = _load(path)
     edges = np.array([*_LOW, *_HIGH])
     if bins != "percentile":  # as in the official code: for some N rounding adds an almost empty bin
@@ -292,11 +279,7 @@ def find_convolution(file: Path | None, bins: str, nli_labels: str) -> Convoluti
     }
     shapes = {name: tuple(layer.shape) for name, layer in layers.items()}
     if shapes != wanted:
-        raise UserError(
-            f"{path} does not hold the layers of summac-conv for bins={bins} and nli_labels={nli_labels}: "
-            f"it has {shapes or 'no tensors'}, but needs {wanted}. Give another file as conv_weights, or "
-            "other values of bins and nli_labels."
-        )
+        raise UserError(f"{path} holds {shapes or 'nothing'}; bins={bins} and nli_labels={nli_labels} need {wanted}.")
     return Convolution(
         edges,
         tuple(_PLACES[label] for label in "ecn" if label in nli_labels),
@@ -316,6 +299,4 @@ def _load(path: Path) -> dict[str, ImageValues]:
         return {str(name): layer.double().numpy() for name, layer in layers.items()}
     except Exception as error:
         reason = " ".join(str(error).split())[:120]
-        raise UserError(
-            f"{path} cannot be read as layers of summac-conv ({type(error).__name__}: {reason}): fetch it again."
-        ) from error
+        raise UserError(f"{path} holds no layers of summac-conv ({reason}): fetch it again.") from error

@@ -105,10 +105,7 @@ class SupportModel:
                 counted, idf = file["idf_words"].tobytes().decode().split("\n"), file["idf"].astype(float)
                 self._heads = file["heads"]
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
-            raise UserError(
-                f"The file of support-mini's fitted parameters cannot be read ({type(error).__name__}: {error}): "
-                "install metaeval again."
-            ) from error
+            raise UserError(f"support-mini's parameters cannot be read ({error}): install metaeval again.") from error
         fits = (
             self._table.ndim == 2
             and self._table.dtype == np.int8
@@ -119,11 +116,7 @@ class SupportModel:
             and _UNKNOWN in pieces
         )
         if not fits:
-            raise UserError(
-                f"The file of support-mini's fitted parameters does not fit together (a table of {self._table.shape} "
-                f"for {len(pieces):,} word pieces, {idf.size:,} idf values for {len(counted):,} words, heads of "
-                f"{self._heads.shape}): install metaeval again."
-            )
+            raise UserError("The parameters of support-mini do not fit together: install metaeval again.")
         # Rows of bytes are scaled to unit vectors.
         squares = np.square(self._table, dtype=np.int64).sum(axis=1)
         self._lengths = np.sqrt(np.maximum(squares, 1))
@@ -284,9 +277,7 @@ def load_model() -> SupportModel:
         raise UserError(f"The parameters of support-mini cannot be read ({error}): install metaeval again.") from error
     sha256 = hashlib.sha256(content).hexdigest()
     if sha256 != SHA256:
-        raise UserError(
-            f"{FILE} is not the file that metaeval ships (SHA-256 {sha256}, expected {SHA256}): install metaeval again."
-        )
+        raise UserError(f"{FILE} is not the file that is shipped (SHA-256 {sha256}): install metaeval again.")
     return SupportModel(content)
 
 

@@ -61,10 +61,7 @@ class YesNoMetric(T5Metric):
         """
         pieces = [self.tokenizer.tokenize(text) for text in ("1", "0")]
         if pieces[0] != ["▁1"] or pieces[1][:1] != ["▁"]:
-            raise UserError(
-                f"The tokenizer in {self.model_folder.folder} is not that of a T5 that answers 1 or 0 (it cuts them "
-                f"into {pieces[0]} and {pieces[1]}, not into ['▁1'] and ['▁', '0']): check the model id."
-            )
+            raise UserError(f"{self.model_folder.folder} cuts 1 and 0 into {pieces}: check the model id.")
         yes, no = self.tokenizer.convert_tokens_to_ids(["▁1", "▁"])
         return yes, no
 

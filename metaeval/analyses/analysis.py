@@ -158,10 +158,8 @@ def own_fields(options: type[DeclaredOptions]) -> list[str]:
     classes = (kind for kind in reversed(options.__mro__) if kind.__module__ not in (groups.__name__, __name__))
     fields = options.model_fields
     names = dict.fromkeys(name for kind in classes for name in vars(kind).get("__annotations__", ()) if name in fields)
-    return sorted(
-        names,
-        key=lambda name: (is_typed(fields[name]), not (flag_of(fields[name]).argument and fields[name].is_required())),
-    )
+    arguments = {name for name in names if flag_of(fields[name]).argument and fields[name].is_required()}
+    return sorted(names, key=lambda name: (is_typed(fields[name]), name not in arguments))
 
 
 def _score_files(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -305,9 +303,8 @@ class Analysis:
 
     def outputs(self, options: DeclaredOptions) -> list[Path]:
         """Return the paths of the output files that the options name."""
-        named = [
-            getattr(options, name) for name, declared in self.options.model_fields.items() if flag_of(declared).output
-        ]
+        outputs = [name for name, declared in self.options.model_fields.items() if flag_of(declared).output]
+        named = [getattr(options, name) for name in outputs]
         return [path for path in named if isinstance(path, Path)]
 
     def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] | None = None) -> DeclaredOptions:

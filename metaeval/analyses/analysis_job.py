@@ -127,9 +127,8 @@ def files_of(options: DeclaredOptions) -> Iterator[Path]:
         if name not in fields and isinstance(value, str) and isfile(value):
             value = Path(value)
         for part in value if isinstance(value, tuple) else (value,):
-            path = (
-                Path(part.removeprefix(FILE_PREFIX)) if isinstance(part, str) and part.startswith(FILE_PREFIX) else part
-            )
+            is_file_name = isinstance(part, str) and part.startswith(FILE_PREFIX)
+            path = Path(part.removeprefix(FILE_PREFIX)) if is_file_name else part
             if isinstance(path, Path) and path.is_file():
                 yield path
 

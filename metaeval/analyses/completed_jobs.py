@@ -49,9 +49,8 @@ def _list(options: ResultsListOptions, progress: Progress) -> Done:
                 "finished": f"{job.finished[:16]}Z",
             }
         )
-    return Done(
-        value=Table(records=rows), verdict=[] if rows else [f"No job in {options.results}/: metaeval run makes one."]
-    )
+    none = [f"No job in {options.results}/: metaeval run makes one."]
+    return Done(value=Table(records=rows), verdict=[] if rows else none)
 
 
 LIST = Analysis(
@@ -98,11 +97,8 @@ def _show(options: ResultsShowOptions, progress: Progress) -> Done:
         files, warnings = [job.folder / name for name in job.files], altered_files(job.folder, (".json",))
         if form == "text":
             head = f"{job.name}: metaeval {job.command}, {job.finished}"
-            parts = [
-                head,
-                *map(str.rstrip, printed(files, options.labels).values()),
-                "\n".join(_provenance(job.folder)),
-            ]
+            shown = printed(files, options.labels).values()
+            parts = [head, *map(str.rstrip, shown), "\n".join(_provenance(job.folder))]
             text = NotebookText("\n\n".join(parts) + f"\nFiles: {job.folder}/")
             return Done(value=text, warnings=warnings)
         tables = [table for path in files for table in tables_in(path)[:most]]

@@ -59,16 +59,10 @@ def prepare_decisions(config: RunConfig, source: Job | RatedSet) -> tuple[Frame,
     ((protocol, options),) = find_protocols(config)
     frame = source.frame(protocol)
     if not (frame.levels and np.isin(frame.gold, (0, 1, 2)).all()):
-        raise UserError(
-            f"Decisions need the levels full, partial and none, and {frame.name} holds ratings: choose a data set with "
-            "levels, or evaluate scores that are verdicts already with -p verdicts."
-        )
+        raise UserError(f"Decisions need levels, and {frame.name} holds ratings: choose others, or -p verdicts.")
     present = levels_of(frame)
     if present.size < 2:
-        raise UserError(
-            "Decisions need rows of at least two of the levels full, partial and none, and every row of "
-            f"{frame.name} is {LEVELS[present[0]]}.{frame.unknown_levels()}"
-        )
+        raise UserError(f"Every row of {frame.name} is {LEVELS[present[0]]}: two are needed.{frame.unknown_levels()}")
     return frame, (protocol, options)
 
 
@@ -112,10 +106,7 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
         raise UserError(f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}.")
     groups = np.unique(rows.group).size
     if groups < folds:
-        raise UserError(
-            f"{folds} folds need at least {folds} groups, and {column.name} scored only {groups} groups "
-            f"of {frame.name}: try --set protocol_options.decision.folds=3."
-        )
+        raise UserError(f"{column.name} scored {groups} groups, and {folds} folds need as many: set folds lower.")
     return rows
 
 
@@ -138,9 +129,8 @@ def _thresholds(sheet: Callable[..., Table], chosen: Mapping[str, str], decision
         absent = [[LEVELS[level] for level in decision.levels[of[:-1] == of[1:]]] for of in ends]
         never_notes = [f"never {', '.join(of)}" if of else "" for of in absent]
         for fold, (cuts, note) in enumerate(zip(decision.thresholds, never_notes, strict=True), start=1):
-            begins = {
-                f"{name}_from": float(cut) if np.isfinite(cut) else None for name, cut in zip(names, cuts, strict=True)
-            }
+            known_cuts = [float(cut) if np.isfinite(cut) else None for cut in cuts]
+            begins = {f"{name}_from": cut for name, cut in zip(names, known_cuts, strict=True)}
             records.append({"metric": decision.metric, "fold": fold, **begins, "note": note})
         means = [
             cell(float(cuts.mean()), float(cuts.min()), float(cuts.max()))
@@ -230,9 +220,8 @@ def _bins(sheet: Callable[..., Table], chosen: Mapping[str, str], decisions: Seq
                 low, high = number / of.rows.size, (number + 1) / of.rows.size
                 stated, true = known(of.stated[number]), known(of.found[number])
                 shares = {"stated": stated, "found": true, "rows": size}
-                records.append(
-                    {"metric": decision.metric, "target": target, "bin_low": low, "bin_high": high, **shares}
-                )
+                bins = {"bin_low": low, "bin_high": high}
+                records.append({"metric": decision.metric, "target": target, **bins, **shares})
                 if size:
                     title = f"{plain(decision.metric)}: chance of {target}"
                     rows.append((title, f"{low:.1f} to {high:.1f}", [cell(stated), cell(true), f"{size:,}"]))
@@ -254,9 +243,8 @@ def write_pictures(decisions: Sequence[MetricDecisions], folder: Path) -> list[P
     for decision in decisions:
         name = safe_name(decision.metric)
         levels = [LEVELS[level] for level in decision.levels]
-        written += save_figure(
-            confusion_map(decision.counts.tolist(), levels, decision.metric), folder / f"confusion-{name}"
-        )
+        confusion = confusion_map(decision.counts.tolist(), levels, decision.metric)
+        written += save_figure(confusion, folder / f"confusion-{name}")
         for target, of in decision.calibrations.items():
             bins = Bins(f"chance of {target}", of.stated.tolist(), of.found.tolist(), of.rows.tolist())
             figure = reliability({decision.metric: [bins]}, f"expected calibration error {of.error:.3f}")

@@ -267,10 +267,7 @@ def _validate(options: DataValidateOptions, progress: Progress) -> Done:
     unit = " -u citation" if lost else ""
     lines = [f"{file}: no problem found. Judge it with: metaeval run -d jsonl --data {file}{unit}"]
     if lost:
-        lines.append(
-            f"{len(lost):,} of {len(labels):,} citations have no evidence in a document of several chunks: "
-            "with --unit chunk their labels would be left out."
-        )
+        lines.append(f"{len(lost):,} of {len(labels):,} citations have no evidence: --unit chunk would leave them out.")
     return Done(shown=lines, value=problems)
 
 

@@ -35,10 +35,8 @@ def _list(options: DeclaredOptions, progress: Progress) -> Done:
     from metaeval.analyses.readiness import registered_states, state_of
     from metaeval.report.table import Table
 
-    rows = [
-        (metric.name, str(metric), metric.card.summary if metric.card else metric.detail)
-        for metric in registered_states()
-    ]
+    states = registered_states()
+    rows = [(of.name, str(of), of.card.summary if of.card else of.detail) for of in states]
     for name, path in variants("metrics").items():
         variant = metric_variant(path)
         rows.append((name, str(state_of(name, variant.metric)), f"{variant.metric}: {variant.note}"))

@@ -60,10 +60,8 @@ def _run(options: ResultsExportOptions, progress: Progress) -> Done:
     for path in written_files(job.folder):
         if not (path.suffix == ".jsonl" and path.stem.startswith("pairs")):
             stem = folder / path.relative_to(job.folder).with_suffix("")
-            texts |= {
-                stem.with_name(stem.name + end): text
-                for end, text in format_texts(path, formats, options.labels).items()
-            }
+            by_ending = format_texts(path, formats, options.labels)
+            texts |= {stem.with_name(stem.name + end): text for end, text in by_ending.items()}
     if not texts:
         raise UserError(f"{job.name} holds no table that can be written as {', '.join(formats)}: choose another job.")
     kinds = ", ".join(dict.fromkeys(path.suffix for path in texts))

@@ -106,9 +106,8 @@ def _plan_lines(part: Planned, run: RunConfig) -> list[str]:
     if part.estimate:
         lines.append(f"  {part.estimate}")
     elif part.blocks and not run.executor.alone:
-        lines.append(
-            f"  {count(part.blocks, 'block')} (the most workers that have work), about {count(part.tokens, 'token')}"
-        )
+        blocks = f"{count(part.blocks, 'block')} (the most workers that have work)"
+        lines.append(f"  {blocks}, about {count(part.tokens, 'token')}")
     return lines
 
 

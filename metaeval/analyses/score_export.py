@@ -119,10 +119,7 @@ def pair_table(config: RunConfig) -> dict[str, TextPair] | None:
     check_rated(config)
     if path is None or not path.is_file():
         lacking = "none is given" if path is None else f"{path} does not exist"
-        raise UserError(
-            f"Ratings are scored from a table with the columns source and statement, and {lacking}: "
-            "add --data TABLE (in Python: data=TABLE)."
-        )
+        raise UserError(f"Ratings are scored from a table of source and statement, and {lacking}: add --data TABLE.")
     if unzipped_ending(path) not in (*TABLES, ".parquet", ".jsonl", ".json"):
         raise UserError(f"{path}: pairs to score need a table (.jsonl, .parquet, .csv, .tsv, .xlsx).")
     dataset, _, _ = find_dataset(config.dataset, config)

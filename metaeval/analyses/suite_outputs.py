@@ -67,11 +67,8 @@ def run_parts(suite: Suite, kind: type[DeclaredOptions], progress: Progress) -> 
     if not results:
         reasons = " ".join(f"{what}: {reason}" for what, reason in omissions(left_out))
         raise UserError(f"Nothing could be run. {reasons}")
-    numbered = {
-        name: (protocol.table_number, protocol.table_measures)
-        for name, protocol in suite.protocols.items()
-        if protocol.table_number
-    }
+    with_number = [protocol for protocol in suite.protocols.values() if protocol.table_number]
+    numbered = {protocol.name: (protocol.table_number, protocol.table_measures) for protocol in with_number}
     declarations = declarations_of(suite.protocols.values())
     layout = FLAT
     if suite.runs[0].layout == "base-paper":  # each metric in the group of its card's family, ROC-AUC in % as 92.61

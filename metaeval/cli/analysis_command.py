@@ -95,16 +95,12 @@ def command_of(analysis: Analysis) -> Callable[..., None]:
         __signature__=inspect.Signature(parameters),
         __annotations__={parameter.name: parameter.annotation for parameter in parameters},
     )
-    command.__doc__ = help_of(analysis)
-    return command
-
-
-def help_of(analysis: Analysis) -> str:
-    """Return the help text of a command: summary, further paragraphs, settings for --set, and examples."""
+    # The help: summary, further paragraphs, settings for --set, and examples.
     rarer = [name for name in own_fields(analysis.options) if name in analysis.options.untyped]
     settings = f"Settings of its own for --set: {', '.join(rarer)}." if rarer else ""
     examples = "\n".join(["\b", "Examples:", *map(_example, analysis.examples)]) if analysis.examples else ""
-    return "\n\n".join(filter(None, [analysis.summary, f"{analysis.about} {settings}".strip(), examples]))
+    command.__doc__ = "\n\n".join(filter(None, [analysis.summary, f"{analysis.about} {settings}".strip(), examples]))
+    return command
 
 
 def _example(line: str) -> str:

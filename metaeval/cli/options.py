@@ -93,7 +93,4 @@ def refuse_duplicates(command: str, parameters: Sequence[inspect.Parameter]) -> 
             first = seen.setdefault(word, parameter)
             if first is not parameter or word == "--help":
                 other = "the help" if word == "--help" else first.name
-                raise UserError(
-                    f"The command {command!r} has {word} twice, for {other} and for {parameter.name}: rename a field, "
-                    "or give it another Flag(name=, short=)."
-                )
+                raise UserError(f"{command!r} has {word} twice, for {other} and {parameter.name}: rename a field.")

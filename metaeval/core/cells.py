@@ -59,9 +59,7 @@ def sheet_lines(path: Path) -> Iterator[tuple[int, list[Any]]]:
                 raise UserError(f"{path} holds no rows; allowed: a header row, and rows.")
             if len(filled) > 1:
                 names = ", ".join(shown(sheet.title) for sheet in filled)
-                raise UserError(
-                    f"{path} has {len(filled)} sheets ({names}): save the one that you mean in a file of its own."
-                )
+                raise UserError(f"{path} has {len(filled)} sheets ({names}): save one in a file of its own.")
             # Merged ranges are in the sheet's XML alone.
             ranges, tail = list[bytes](), b""
             with archive.open(vars(filled[0])["_worksheet_path"]) as file:
@@ -165,11 +163,8 @@ def text_of(value: Any) -> str:
     if not isinstance(value, str):
         if isinstance(value, list | tuple):
             return "\n\n".join(map(str, value))
-        value = (
-            ""
-            if value is None or value != value
-            else str(int(value) if isinstance(value, float) and value.is_integer() else value)
-        )
+        whole = isinstance(value, float) and value.is_integer()
+        value = "" if value is None or value != value else str(int(value) if whole else value)
     text: str = value.strip()
     return text[1:] if text[:1] == "'" and _GUARDED.match(text) else text
 

@@ -7,19 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from metaeval.core.config_files import Form, merged_settings, override_key
-from metaeval.core.declared import (
-    Flag,
-    MetricNames,
-    Model,
-    Names,
-    OptionText,
-    Strict,
-    metric_names,
-    validated,
-)
+from metaeval.core.declared import Flag, MetricNames, Model, Names, OptionText, Strict, metric_names, validated
 from metaeval.core.errors import as_value_error
 from metaeval.core.headings import RATINGS, SCORES, read_columns
 from metaeval.core.registry import with_places
@@ -62,10 +53,7 @@ class EvidenceConfig(Strict):
     @model_validator(mode="after")
     def _low_enough(self) -> Self:
         if self.place == "chunk" and "threshold" not in self.model_fields_set:
-            raise ValueError(
-                "evidence.place=chunk needs evidence.threshold: a chunk shares few of its words with a sentence; the "
-                "base paper names none, so set one, such as 0.05"
-            )
+            raise ValueError("evidence.place=chunk needs evidence.threshold: set one, such as 0.05")
         return self
 
     @property
@@ -153,10 +141,7 @@ class ExecutorConfig(Strict):
             return values
         matched = _WORKERS.fullmatch(text := "" if values["workers"] is None else str(values["workers"]))
         if matched is None:
-            raise ValueError(
-                f"executor.workers is {text!r}: it should be a number (0, 1, 2 ...), or of the executor ray "
-                "LEAST:MOST as in 8:64"
-            )
+            raise ValueError(f"executor.workers is {text!r}: it should be a number, or of ray LEAST:MOST as in 8:64")
         least, most = matched.groups()
         return {**values, "workers": int(least), **({"most": int(most)} if most else {})}
 
@@ -242,18 +227,11 @@ class PairSettings(ChunkSettings):
         """Return whether a metric reads whole pages: those of a citation, or all that a statement cites."""
         return self.unit == "page" or (self.unit == "statement" and self.cited == "joined")
 
-    @field_validator("aggregate")
+    @field_validator("aggregate", "pool")
     @classmethod
-    def _aggregate(cls, value: str) -> str:
+    def _readable(cls, value: str, info: ValidationInfo) -> str:
         with as_value_error():
-            read_aggregation(value)
-        return value
-
-    @field_validator("pool")
-    @classmethod
-    def _pool(cls, value: str) -> str:
-        with as_value_error():
-            check_pool(value)
+            check_pool(value) if info.field_name == "pool" else read_aggregation(value)
         return value
 
 

@@ -99,11 +99,8 @@ def shown_settings(where: object, settings: Mapping[str, Any], trust: bool) -> d
     }
     kept = [name for name, metric_settings in settings_by_name.items() if not any(_untrusted(metric_settings))]
     used = {owner for name in kept for owner in owners[name]}
-    shown = {
-        **settings,
-        "metrics": kept,
-        "metric_options": {owner: options[owner] for owner in options if owner in used},
-    }
+    options = {owner: options[owner] for owner in options if owner in used}
+    shown = {**settings, "metrics": kept, "metric_options": options}
     check_file(where, shown)
     return shown
 
@@ -129,9 +126,8 @@ def config_file(kind: str, name: str) -> Path | None:
 
     Raises `UserError` if the user has a file with the name of a shipped one and other content.
     """
-    return _one_file(
-        name, [path for folder in config_folders(kind) for path in folder.glob("*.yaml") if path.stem == name]
-    )
+    files = [path for folder in config_folders(kind) for path in folder.glob("*.yaml") if path.stem == name]
+    return _one_file(name, files)
 
 
 def _one_file(name: str, files: Sequence[Path]) -> Path | None:
@@ -149,9 +145,8 @@ def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experimen
     unknown name, and for a name that a shipped file and another file with other content have.
     """
     named = None if path.parent.parts else config_file(kind, path.name)
-    file = _one_file(
-        str(path), [candidate for candidate in (path.absolute(), named) if candidate and candidate.is_file()]
-    )
+    places = [place for place in (path.absolute(), named) if place and place.is_file()]
+    file = _one_file(str(path), places)
     if file is None:
         what = "experiment" if kind == "experiments" else f"{kind} experiment"
         raise unknown(what, str(path), variants(kind), "Or give the path of a YAML file that exists.")

@@ -181,9 +181,8 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelle
         return f"Unknown setting {field!r} in {place}.{remedy}"
     if first["type"] == "missing":
         return f"Setting {field!r} is missing in {where}."
-    message = re.sub(r"^(Value error, |Input should be )|, unable to (parse|interpret) .*", "", first["msg"]).rstrip(
-        "."
-    )
+    message = re.sub(r"^(Value error, |Input should be )|, unable to (parse|interpret) .*", "", first["msg"])
+    message = message.rstrip(".")
     if first["type"] == "value_error":
         return f"{subject}: {message}."
     if first["type"] in ("model_type", "dict_type"):

@@ -139,9 +139,8 @@ def unknown(kind: str, name: str, known: Iterable[str], then: str = "") -> UserE
     """Return the error for an unknown name: the name, the nearest known one, advice (`then`), and the known names."""
     names = sorted(known)
     advice = f" {then}" if then else ""
-    return UserError(
-        f"Unknown {kind} {name!r}.{did_you_mean(name, names)}{advice} Known: {', '.join(names) or 'none'}."
-    )
+    near, listed = did_you_mean(name, names), ", ".join(names) or "none"
+    return UserError(f"Unknown {kind} {name!r}.{near}{advice} Known: {listed}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,10 +111,8 @@ def atomic_write(path: Path, update: bool = False) -> Iterator[IO[bytes]]:
         os.replace(temporary, path)
         declare("written", path)
     except OSError as error:
-        raise UserError(
-            f"Cannot write {path}: {error.strerror or error}. Nothing already computed is lost; "
-            "free space or choose another folder, then run the same command again."
-        ) from error
+        reason = error.strerror or error
+        raise UserError(f"Cannot write {path}: {reason}. Nothing computed is lost: free space, try again.") from error
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
@@ -226,9 +224,7 @@ def spreadsheet_library(otherwise: str) -> Any:
     try:
         import openpyxl
     except ImportError as error:
-        raise UserError(
-            f"A .xlsx file needs openpyxl, which is not installed here: type {install_extra('xlsx')}, or {otherwise}."
-        ) from error
+        raise UserError(f"A .xlsx file needs openpyxl: type {install_extra('xlsx')}, or {otherwise}.") from error
     return openpyxl
 
 

@@ -147,9 +147,7 @@ def gunzipped(content: bytes) -> bytes:
     except (OSError, EOFError, zlib.error) as error:
         raise MalformedError(f"not a whole gzip file: {error}") from error
     if whole is None:
-        raise MalformedError(
-            f"the gzip file grows to more than {most:,} bytes, or has a line of more than {LONGEST_LINE:,}"
-        )
+        raise MalformedError(f"the gzip file grows to more than {most:,} bytes, or {LONGEST_LINE:,} in a line")
     return whole
 
 
@@ -440,9 +438,7 @@ def parquet_library() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise UserError(
-            f"Parquet needs pyarrow, which is not installed here: type {install_extra('parquet')}, or use .jsonl."
-        ) from error
+        raise UserError(f"Parquet needs pyarrow: type {install_extra('parquet')}, or use .jsonl.") from error
     return pyarrow
 
 
@@ -465,9 +461,8 @@ def parquet_parts(path: Path, rows: int = 65_536) -> Iterator[Any]:
                 raise UserError(f"{path}: column {shown(twice)} appears twice: rename one of the two.")
             most = min(MOST_BYTES, _PARQUET_FREE + _PARQUET_EXPANSION * file.size())
             for batch in _bounded_batches(file, parquet, rows):
-                size += sum(
-                    (column.dictionary_decode() if hasattr(column, "dictionary") else column).nbytes for column in batch
-                )
+                plain = (each.dictionary_decode() if hasattr(each, "dictionary") else each for each in batch)
+                size += sum(column.nbytes for column in plain)
                 if size > most:
                     raise UserError(f"{path} holds more than {most:,} bytes: cut it into several files.")
                 yield batch

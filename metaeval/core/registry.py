@@ -89,9 +89,8 @@ def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
         if known_as != name:
             typed = {**options.pop(name, {}), **options.get(known_as, {})}
             options[known_as] = {"model": name.partition(":")[2], **typed}
-    named = dict.fromkeys(
-        joint * name.startswith(joint) + "+".join(short[part] for part in parts) for name, parts in members.items()
-    )
+    parts_of = {name: "+".join(short[part] for part in parts) for name, parts in members.items()}
+    named = dict.fromkeys(joint * name.startswith(joint) + parts for name, parts in parts_of.items())
     return {**settings, "metrics": tuple(named), "metric_options": options}
 
 
@@ -131,9 +130,7 @@ def name_of(kind: Kind, value: Any) -> Any:
         return value
     name, module = getattr(value, "__name__", ""), getattr(value, "__module__", "")
     if not isinstance(value, FunctionType | type) or not name.isidentifier():
-        raise UserError(
-            f"A {kind} needs a name, and {value!r:.60} has none: define it by 'def NAME(source, statement)'."
-        )
+        raise UserError(f"A {kind} needs a name, and {value!r:.60} has none: define it by 'def NAME'.")
     if module != "__main__" and getattr(sys.modules.get(module), name, None) is value:
         name = f"{module}:{name}"
     elif name in names(kind):
@@ -164,10 +161,7 @@ def is_given(kind: Kind, name: str) -> bool:
 def check_typed(kind: Kind, name: str) -> None:
     """Raise `UserError` for a name of unregistered code, which runs only where the user types it."""
     if is_code(kind, name):
-        raise UserError(
-            f"The {kind} {name!r} is a Python file, which is run only where you name it for scoring: "
-            "choose a registered name to see a description."
-        )
+        raise UserError(f"The {kind} {name!r} is a Python file, which runs only to score: give a registered name.")
 
 
 def _imported(kind: Kind, name: str, code: bool) -> Any:
@@ -250,10 +244,7 @@ def _entries(kind: Kind) -> dict[str, EntryPoint]:
         other = entries.setdefault(entry.name, entry)
         # One distribution can be listed twice (an editable install beside its source); only a different target clashes.
         if other.value != entry.value:
-            raise UserError(
-                f"Two packages register the {kind} {entry.name!r}: {other.value} and {entry.value}. "
-                "Uninstall one of them, or rename one entry point."
-            )
+            raise UserError(f"The {kind} {entry.name!r} is {other.value} and {entry.value}: uninstall one.")
     if not entries:
         raise UserError("metaeval is not installed in this environment: type 'pip install -e .' in its folder.")
     return entries

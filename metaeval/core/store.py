@@ -88,14 +88,9 @@ class Store:
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and self.table not in tables:
-                raise UserError(
-                    f"{self.path} is a database, but not a {self.kind.lower()}: give another {self.option}."
-                )
+                raise UserError(f"{self.path} is a database and no {self.kind.lower()}: give another {self.option}.")
             if (version := self.ask("PRAGMA user_version")) != SCHEMA and (tables or version):
-                raise UserError(
-                    f"{self.kind} {self.path} was written by another version of metaeval (schema {version}; this "
-                    f"version reads {SCHEMA}): update metaeval, or give another file with {self.option}."
-                )
+                raise UserError(f"{self.path} has schema {version}, not {SCHEMA}: give another {self.option}.")
             declare("input", self.path)
             place = self.path.stat()
             self._place: tuple[int, int] | None = (place.st_dev, place.st_ino)

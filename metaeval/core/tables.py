@@ -264,8 +264,7 @@ class UserTable:
         for first, other in combinations(mapped, 2):
             if mapped[first] == mapped[other] and (_VALUES & {first, other} or {first, other} <= _TEXTS):
                 raise UserError(
-                    f"{self.name}: column {shown(mapped[first])} is given both for the {first} and for the "
-                    f"{other}: give another column for one of them. Columns: {listed}."
+                    f"{self.name}: {shown(mapped[first])} is given for {first} and {other}; columns: {listed}."
                 )
         heading_by_role = dict(mapped)
         for role, names in roles.items():
@@ -275,9 +274,7 @@ class UserTable:
         if lacking := next((role for role in needed if role not in heading_by_role), None):
             usual = ", ".join(roles[lacking][:4])
             cure = "rename one" if chosen is None else f"rename one, or {name_column(lacking)}"
-            raise UserError(
-                f"{self.name} has no column for the {lacking} ({usual} ...); its columns are {listed}: {cure}."
-            )
+            raise UserError(f"{self.name} has no column for the {lacking} ({usual} ...) among {listed}: {cure}.")
         return heading_by_role
 
     def group_cure(self, fields: Iterable[str]) -> str:
@@ -379,9 +376,7 @@ def of_columns(
         copy=False,
     )
     if not frame.size:
-        raise UserError(
-            f"{name} holds no rows; allowed: a header line, and rows (in Python a data frame, or a list of mappings)."
-        )
+        raise UserError(f"{name} holds no rows; allowed: a header line, and rows (in Python also mappings).")
     frame.columns, frame.index = pandas.Index([heading for heading, _ in kept], dtype=object), pandas.Index(numbers)
     return UserTable(name, frame, unit, letters)
 

@@ -230,12 +230,10 @@ def load_corpus(config: RunConfig) -> tuple[Corpus, str, str]:
     """
     loaded, name, chosen = _load(config, "corpus")
     if not isinstance(loaded, Corpus):
-        option = find_dataset(config.dataset, config)[0].corpus_option
+        dataset = config.dataset
+        option = find_dataset(dataset, config)[0].corpus_option
         documents = f", or give the documents: --set dataset_options.{option}=FILE" if option else ""
-        raise UserError(
-            f"{config.dataset} has ratings of texts, but not the documents that they are about: evaluate existing "
-            f"scores with 'metaeval evaluate -d {config.dataset}'{documents}."
-        )
+        raise UserError(f"{dataset} has ratings and no documents: type 'metaeval evaluate -d {dataset}'{documents}.")
     return loaded, name, chosen
 
 

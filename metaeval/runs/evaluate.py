@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,10 +51,6 @@ from metaeval.scoring.engine import ScoredPairs, score_pairs, settled_metric
 from metaeval.stats.arrays import Floats
 from protocols.comparison import CHANCE_DRAWS, Tested, chance
 from protocols.contract import Estimate, Measure, Outcome, Protocol, Resampling
-
-if TYPE_CHECKING:
-    pass
-
 
 _log = logging.getLogger("metaeval")
 
@@ -232,9 +227,7 @@ def find_protocols(config: RunConfig) -> list[ProtocolSetup]:
                 raise unknown(f"option of protocol {owner}", key, declared)
             if value not in (allowed := declared[key].values):
                 raise UserError(f"Protocol {owner}: option {key} is {value!r}; allowed: {', '.join(allowed)}.")
-    defaults = {
-        name: {key: option.default for key, option in protocol.options.items()} for name, protocol in protocols.items()
-    }
+    defaults = {name: {key: of.default for key, of in each.options.items()} for name, each in protocols.items()}
     return [(protocol, defaults[name] | config.protocol_options.get(name, {})) for name, protocol in protocols.items()]
 
 
@@ -333,16 +326,13 @@ def evaluate(
         table_rows = [row.model_copy(update=values) for row, values in zip(table_rows, more, strict=True)]
     # What each metric is compared with, by name: controls, metrics that are controls, and the expected value of random
     # scores (None); not oracle controls, and not controls with the metric's own scores.
-    controls = [
-        column
-        for column in columns
-        if (column.kind == "control" or column.is_control) and column.name not in GOLD_CONTROLS
-    ]
+    rivals = [column for column in columns if column.kind == "control" or column.is_control]
+    controls = [column for column in rivals if column.name not in GOLD_CONTROLS]
     against: dict[str, dict[str, Tested | None]] = {
         column.name: {
             other.name: None if other.is_random else (judged[other], outcomes[other])
             for other in controls
-            if not _same_scores(other, column)
+            if not np.array_equal(other.score, column.score, equal_nan=True)
         }
         for column in metrics
     }
@@ -403,10 +393,6 @@ def _with_undefined(blind: Mapping[str, str], outcome: Outcome) -> Outcome:
     return replace(outcome, estimates={**outcome.estimates, **undefined}, influence=influence)
 
 
-def _same_scores(column: AlignedColumn, other: AlignedColumn) -> bool:
-    return np.array_equal(column.score, other.score, equal_nan=True)
-
-
 def column_of(measure: Measure) -> results.Column:
     """Return the table column of a measure."""
     return results.Column(key=measure.key, label=measure.label, scale=measure.scale, digits=measure.digits)
@@ -436,7 +422,7 @@ def _row(
         ledger=column.ledger,
         warnings=[*(frame.warnings if column.kind == "metric" else ()), *column.warnings, *outcome.warnings],
         notes=list(outcome.notes),
-        same_scores=[other.name for other in controls if _same_scores(column, other)],
+        same_scores=[each.name for each in controls if np.array_equal(each.score, column.score, equal_nan=True)],
         signature=signature({**frame.fields, **column.fields, **signed}),
     )
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from json.encoder import encode_basestring
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -39,10 +39,6 @@ from metaeval.runs.score import AlignedColumn
 from metaeval.scoring.contract import Status, version_of
 from metaeval.scoring.score_files import manifest_path
 from protocols.contract import Protocol
-
-if TYPE_CHECKING:
-    pass
-
 
 _log = logging.getLogger("metaeval")
 
@@ -368,7 +364,7 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
     incomplete = np.any([np.isnan(column.score) for column in columns], axis=0)
     incomplete[[row for column in columns for row in column.cut]] = True
     with atomic_write(path) as file:
-        file.write(_encoded(f"{_ENCODER.encode(head)}\n"))
+        file.write(f"{_ENCODER.encode(head)}\n".encode("utf-8", "backslashreplace"))
         for numbers in row_blocks(order):
             scores = [text for column in columns for text in (", ", numerals(column.score[numbers] + 0.0))]
             remarks = [""] * numbers.size
@@ -382,14 +378,14 @@ def write_pairs(source: Job | RatedSet, columns: Sequence[AlignedColumn], path: 
                 remarks[place] = f", {_ENCODER.encode(fields)[1:-1]}" if fields else ""
             # What stands before the scores: one text for all lines, or one each (encoded together).
             if isinstance(source, Job):
-                front: list[Iterable[str]] = [
-                    [_ENCODER.encode(_judged_row(source, number))[:-1] for number in numbers.tolist()]
-                ]
+                judged = (_judged_row(source, number) for number in numbers.tolist())
+                front: list[Iterable[str]] = [[_ENCODER.encode(row)[:-1] for row in judged]]
             else:
                 ids, gold = map(encode_basestring, ratings.id[numbers].tolist()), numerals(ratings.gold[numbers])
                 known = group[numbers].tolist(), system[numbers].tolist()
                 front = ['{"id": ', ids, ', "group": ', known[0], ', "system": ', known[1], ', "rating": ', gold]
-            file.write(_encoded(interleaved(*front, ', "scores": [', *scores[1:], "]", remarks, "}\n")))
+            lines = interleaved(*front, ', "scores": [', *scores[1:], "]", remarks, "}\n")
+            file.write(lines.encode("utf-8", "backslashreplace"))
 
 
 def read_pairs(path: Path) -> tuple[Mapping[str, Any], Iterator[Mapping[str, Any]]]:
@@ -411,10 +407,6 @@ def _judged_row(job: Job, number: int) -> dict[str, object]:
         **{"group": row.group, "system": system, "level": None if row.level is None else int(row.level)},
         "cited": row.cited,
     }
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
@@ -472,19 +464,15 @@ def find_job(results: Path, name: str) -> DoneJob:
         pointed = (results / LATEST).resolve()
         return next((job for job in jobs if job.folder.resolve() == pointed), jobs[0])
     named = Path(name).resolve() if Path(name).is_dir() else None  # as a shell completes it
-    fitting = [job for job in jobs if job.name == name or job.folder.resolve() == named] or [
-        job for job in jobs if job.name.startswith(name)
-    ]
+    fitting = [job for job in jobs if job.name == name or job.folder.resolve() == named]
+    fitting = fitting or [job for job in jobs if job.name.startswith(name)]
     is_hash = re.fullmatch(r"[0-9a-f]{4,8}", name)  # or the beginning of one
     fitting = fitting or [job for job in jobs if is_hash and job.hash.startswith(name)]
     if len(fitting) > 1:
         listed = ", ".join(job.name for job in fitting)
         raise UserError(f"{len(fitting)} jobs in {results} begin with {name!r}: {listed}. Give more of one.")
     if not jobs:
-        raise UserError(
-            f"{results} has no job yet: type 'metaeval run', or name another results folder with --results (in Python: "
-            "results=; a run has its files once write() of its results is called)."
-        )
+        raise UserError(f"{results} has no job yet: type 'metaeval run', or name another folder with --results.")
     if not fitting:
         raise unknown("job", name, [job.name for job in jobs], f"Type 'metaeval results list --results {results}'.")
     return fitting[0]

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
@@ -40,10 +39,6 @@ from metaeval.scoring.functions import FunctionMetric, as_class, cause_of, files
 from metaeval.scoring.functions import identity_of as declared_identity
 from metaeval.scoring.score_files import SUFFIXES, ScoreFile, read_scores
 
-if TYPE_CHECKING:
-    pass
-
-
 _log = logging.getLogger("metaeval")
 
 
@@ -58,12 +53,8 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
     variant = metric_variant(path) if path else MetricVariant(metric=name)
     base, colon, argument = name.partition(":")
     # nli:MODEL_ID: what follows the colon is the value of the option that the card declares as its argument.
-    if (
-        not path
-        and colon
-        and base in registry.names("metric")
-        and (option := registry.find("metric", base).card.argument)
-    ):
+    takes = colon and not path and base in registry.names("metric")
+    if takes and (option := registry.find("metric", base).card.argument):
         variant = MetricVariant(metric=base, options={option: argument})
     trusted = bool(config and (path is None or config.trust_config))
     if path and not trusted:
@@ -72,7 +63,12 @@ def load_metric(name: str, config: RunConfig | None) -> Metric:
         registry.check_typed("metric", name)
         config = RunConfig()
     kind = as_class(registry.find("metric", variant.metric, path, code=trusted))
-    _check_class(name, kind)
+    if not (isinstance(kind, type) and issubclass(kind, Metric)):
+        raise UserError(f"{name!r} is not a metric: give a function of (source, statement), or a metaeval.Metric.")
+    if inspect.isabstract(kind):
+        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
+    if not isinstance(getattr(kind, "card", None), MetricCard):
+        raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
     # Options of `nli` hold for every `nli:MODEL`.
     options = {**({} if path else config.metric_options.get(variant.metric, {})), **variant.options}
     for setting in ("budget", "batch"):
@@ -105,17 +101,6 @@ def _origin(name: str, kind: type[Metric]) -> tuple[str, bool]:
         return f"{name}@undeclared", False
     memory["files", module] = files  # a file that is edited while the job runs is not what it runs
     return f"{name}@sha256:{files}{versions}", not memory.get("from_python")
-
-
-def _check_class(name: str, kind: Any) -> None:
-    """Raise `UserError` for an object that is not a metric class, and for a class without a card or a method."""
-    if not (isinstance(kind, type) and issubclass(kind, Metric)):
-        raise UserError(f"{name!r} is not a metric: give a function of (source, statement), or a metaeval.Metric.")
-    if inspect.isabstract(kind):
-        raise UserError(f"Metric {name!r} does not define {', '.join(sorted(kind.__abstractmethods__))}().")
-    card = getattr(kind, "card", None)
-    if not isinstance(card, MetricCard):
-        raise UserError(f"Metric {name!r} has no card: set card = MetricCard(name=..., ...) on its class.")
 
 
 @contextmanager
@@ -239,9 +224,8 @@ def load_metrics(wanted: Iterable[str], config: RunConfig) -> LoadedMetrics:
             if missing := (card := metric.card).missing:
                 pip = f'"pip install {card.install or " ".join(missing)}"'
                 raise UserError(
-                    f"Metric {name!r} needs the packages {', '.join(missing)}, which are not installed here: type "
-                    f"{install_extra(card.extra) if card.extra else pip}, or choose other metrics (those without a "
-                    "model: overlap, rouge, bm25, support-mini)."
+                    f"Metric {name!r} needs the packages {', '.join(missing)}: type "
+                    f"{install_extra(card.extra) if card.extra else pip}, or choose overlap, rouge, bm25, support-mini."
                 )
             if isinstance(metric, ModelMetric) and metric.place:
                 _ = metric.model_folder  # one that is not there is told before data are read
@@ -401,9 +385,8 @@ def find_cutoff(
             return Cutoff(card.threshold, card.threshold_from)
     why = "none with these options" if card.threshold is not None else "none that is known"
     raise UserError(
-        f"The metric {name!r} needs a threshold, the lowest score at which a claim counts as "
-        f"supported; it has {why}. Give --threshold X, or learn a threshold from human labels "
-        f"(metaeval thresholds {name} --learn -d NAME) and give its file with -s calibration=FILE."
+        f"The metric {name!r} needs a threshold; it has {why}. Give --threshold X, or learn one from human labels "
+        f"(metaeval thresholds {name} --learn -d NAME) and add -s calibration=FILE."
     )
 
 
@@ -421,10 +404,7 @@ def _calibrated(name: str, metric: Metric, path: Path) -> Cutoff | None:
         if record.get("metric") != name:
             continue
         if not metric.kept or record.get("identity") != identity_of(name, metric):
-            raise UserError(
-                f"{path}: {name!r} was calibrated with other options, weights or code than it has here, or its code "
-                "declares no identity (metaeval.metric): learn its threshold again, with the same --set."
-            )
+            raise UserError(f"{path}: {name!r} had other options, weights or code: learn its threshold again.")
         value = record.get("threshold")
         if not isinstance(value, float):
             raise UserError(f"{path}: the threshold of {name!r} is {value!r}, which is not a number: learn it again.")

@@ -21,28 +21,11 @@ from metaeval.core.files import sha256_file, sha256_json
 from metaeval.corpus.ratings import numerals
 from metaeval.corpus.units import PAGE, Aggregation, UnitRow, read_aggregation
 from metaeval.report.result import Ledger
-from metaeval.runs.data import (
-    Job,
-    RatedSet,
-)
-from metaeval.runs.metrics import (
-    PUBLISHED,
-    LoadedMetrics,
-    load_metrics,
-    plug_in,
-    score_path,
-)
+from metaeval.runs.data import Job, RatedSet
+from metaeval.runs.metrics import PUBLISHED, LoadedMetrics, load_metrics, plug_in, score_path
 from metaeval.scoring.aggregation import aggregate, best_members
 from metaeval.scoring.backends.model_loading import devices_of
-from metaeval.scoring.contract import (
-    Combination,
-    Metric,
-    PairScore,
-    Status,
-    TextPair,
-    checked_answer,
-    version_of,
-)
+from metaeval.scoring.contract import Combination, Metric, PairScore, Status, TextPair, checked_answer, version_of
 from metaeval.scoring.controls import BESIDE_A_METRIC, SYSTEM
 from metaeval.scoring.engine import ScoredPairs, score_jointly, score_pairs
 from metaeval.scoring.executors.contract import Execute, WorkerRecipe
@@ -162,11 +145,8 @@ def _combine(
     with plug_in(name):
         combined = [checked_answer(metric, answer) for answer in metric.combine(answers)]
         unique = dict(zip((texts[number] for number in numbers), combined, strict=True))
-    identity = {
-        **metric.identity(),
-        "members": [scored.identity for _, scored in parts],
-        "corpus": sha256_json(sorted(set(texts))),
-    }
+    corpus = sha256_json(sorted(set(texts)))
+    identity = {**metric.identity(), "members": [scored.identity for _, scored in parts], "corpus": corpus}
     return ScoredPairs([unique[pair] for pair in texts], identity, len(unique), 0)
 
 
@@ -409,10 +389,7 @@ def score_column(source: Job | RatedSet, file: ScoreFile, content: str) -> Align
         how = read_aggregation(source.config.aggregate)
         pair_scores = align(file, [pair.pair_id for pair in source.pairs])
         if joins(source, how):
-            raise UserError(
-                f"aggregate={source.config.aggregate} scores several chunks joined into one text, and {file.path} has "
-                "only scores of single chunks: give a score for each citation_id, or set aggregate=mean:K."
-            )
+            raise UserError(f"aggregate={source.config.aggregate} joins chunks, which {file.path} lacks: set mean:K.")
         per_row = aggregate(pair_scores, source.rows, how, sign)
     return column_of(file.metric, per_row, file.signed(content))
 

@@ -92,9 +92,8 @@ class Scorer:
 def job_metrics(recipe: WorkerRecipe) -> list[Metric]:
     """Return the metrics of a recipe; raises `UserError` where their scores could differ from the calling process."""
     if (here := package_versions()) != recipe.versions:
-        other = ", ".join(
-            f"{key} {number}, here {here[key]}" for key, number in recipe.versions.items() if here[key] != number
-        )
+        unlike = [name for name, number in recipe.versions.items() if here[name] != number]
+        other = ", ".join(f"{name} {recipe.versions[name]}, here {here[name]}" for name in unlike)
         raise UserError(f"A worker has other package versions than the main process ({other}): install these there.")
     config = RunConfig.model_validate(recipe.settings)
     metrics = [load_metric(name, config) for name in recipe.names]

@@ -88,9 +88,8 @@ def significance(
 
 def _comparison(key: str, pair: tuple[str, str], difference: Estimate) -> Comparison:
     known = {name: getattr(difference, name) for name in ("low", "high", "p", "note")}
-    return Comparison(
-        measure=key, one=pair[0], other=pair[1], rows=difference.n or 0, difference=difference.value, **known
-    )
+    one, other, rows = *pair, difference.n or 0
+    return Comparison(measure=key, one=one, other=other, rows=rows, difference=difference.value, **known)
 
 
 def as_one_family(tables: Sequence[Result]) -> list[Result]:

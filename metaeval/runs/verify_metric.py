@@ -101,7 +101,7 @@ class Environment:
     @property
     def python(self) -> Path:
         """Return the path of the interpreter."""
-        return _python(self.folder)
+        return self.folder / _PYTHON
 
     def build(self, say: Say) -> None:
         """Build the environment if it is missing; raises `UserError` on failure, without leaving a partial one."""
@@ -115,7 +115,7 @@ class Environment:
             environment = f"The environment for {self.package} could not be installed"
             installed = f"The official package {self.package} could not be installed"
             _step([sys.executable, "-m", "venv", str(building)], environment, _NO_VENV)
-            pip = [str(_python(building)), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            pip = [str(building / _PYTHON), "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             for what in (self.needs, ("--no-deps", self.package)):
                 _step([*pip, *what], installed, _NO_INSTALL)
             write_text(building / _MARK, "\n".join([self.package, *self.needs, ""]))
@@ -128,13 +128,10 @@ class Environment:
 
 
 _MARK = "metaeval-pins.txt"
+_PYTHON = "Scripts/python.exe" if os.name == "nt" else "bin/python"
 _NO_VENV = "Python's own venv is needed (on Debian and Ubuntu: apt install python3-venv)"
 _NO_SCORES = "Leave --official out to run the other checks"
 _NO_INSTALL = "A network and a package index are needed, this once"
-
-
-def _python(folder: Path) -> Path:
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def _step(command: Sequence[str], what: str, advice: str) -> None:
@@ -180,10 +177,7 @@ def _summac(metric: ModelMetric, kind: str, names: tuple[str, ...]) -> dict[str,
     options = metric.options
     splitter = metric.splitter.name  # type: ignore[attr-defined]
     if splitter.startswith("rules"):
-        raise UserError(
-            f"The official package splits sentences with NLTK, and this metric would use {splitter}: type "
-            "'python -m nltk.downloader punkt_tab', or set NLTK_DATA to a folder that holds punkt_tab."
-        )
+        raise UserError(f"The official package splits by punkt_tab, not by {splitter}: add --set splitter=nltk.")
     import nltk
 
     return {

@@ -342,15 +342,10 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
     """
     name = metric.card.name
     if not isinstance(answer, PairScore):
-        raise UserError(
-            f"Metric {name!r} returned {answer!r}, not a PairScore: correct its code (PairScore(0.5) is the score 0.5)."
-        )
+        raise UserError(f"Metric {name!r} returned {answer!r}, not a PairScore: correct its code (PairScore(0.5)).")
     score, status, tokens, cut = answer
     if status not in [*Status] or (status == Status.OK) != (score is not None):
-        raise UserError(
-            f"Metric {name!r} returned score {score} with status {str(status)!r}: correct its code (a number goes with "
-            "'ok', None with every other status)."
-        )
+        raise UserError(f"Metric {name!r} returned score {score} with status {str(status)!r}: a number goes with 'ok'.")
     if score is None:
         return PairScore(None, Status(status), int(tokens), int(cut))
     try:
@@ -371,7 +366,4 @@ def check_count(metric: Metric, answers: Sequence[Any], count: int) -> None:
     is_list = isinstance(answers, Sized) and not isinstance(answers, Mapping | Set)  # which have no order, or only keys
     if not is_list or len(answers) != count:
         result = f"{len(answers)} results for {count} pairs" if is_list else repr(answers)
-        raise UserError(
-            f"Metric {metric.card.name!r} returned {result}: correct its code, which has to return a list with one "
-            "result for each pair, in order."
-        )
+        raise UserError(f"Metric {metric.card.name!r} returned {result}: return a list of one for each pair, in order.")

@@ -84,10 +84,6 @@ def _unit_hashes(texts: Iterable[str]) -> ControlScores:
     return np.asarray(np.frombuffer(digests, ">u8") / 2**56)
 
 
-def _gold(row: UnitRow) -> float:
-    return np.nan if row.level is None else float(row.level)
-
-
 def _of_each(value: Callable[[UnitRow], float]) -> Control:
     return lambda rows: np.array([value(row) for row in rows], dtype=np.float64)
 
@@ -97,8 +93,8 @@ CONTROLS: dict[str, Control] = {
     # Uniform in [0, 1), drawn from a hash of the row's id: the same in every run and any order.
     "random": lambda rows: _unit_hashes(row.id for row in rows),
     # The gold level itself, which is the best that this gold allows, and the gold upside down.
-    "oracle": _of_each(_gold),
-    "inverted oracle": _of_each(lambda row: -_gold(row)),
+    "oracle": _of_each(lambda row: np.nan if row.level is None else float(row.level)),
+    "inverted oracle": _of_each(lambda row: np.nan if row.level is None else -float(row.level)),
     # Words in the statement, and in the chunk (unit chunk) or in the cited document (unit citation).
     "statement length": _of_each(lambda row: len(row.statement.split())),
     "document length": _of_each(lambda row: row.words),

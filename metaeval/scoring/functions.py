@@ -116,10 +116,7 @@ def as_class(function: Any) -> Any:
     try:
         inspect.signature(function).bind("source", "statement")
     except TypeError as error:
-        raise UserError(
-            f"The function {function.__name__!r} is not a metric: it should take two texts, (source, statement), and "
-            f"return a score ({error})."
-        ) from error
+        raise UserError(f"{function.__name__!r} is not a metric, which takes (source, statement): {error}.") from error
     declared = getattr(function, "function_card", SimpleNamespace(card={}, batched=None, concurrency=None, packages=()))
     by_name = tuple(inspect.signature(function).parameters)[:2] == _BATCHED
     lists = by_name if declared.batched is None else declared.batched

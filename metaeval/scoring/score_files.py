@@ -66,11 +66,7 @@ class ScoreFile:
         """Return the manifest's direction (default: 1): 1 if a higher score is more support, else -1."""
         direction = self.manifest.get("direction", 1)
         if direction not in (1, -1):
-            where = manifest_path(self.path)
-            raise UserError(
-                f"The score file's manifest {where} has direction {direction!r}; allowed: 1 (a higher score is more "
-                "support) or -1 (a lower score is)."
-            )
+            raise UserError(f"{manifest_path(self.path)} has direction {direction!r}; allowed: 1 (higher is more), -1.")
         return 1 if direction == 1 else -1
 
     def signed(self, content: str) -> dict[str, object]:
@@ -120,10 +116,7 @@ def read_scores(path: Path, columns: Mapping[str, str] | None = None) -> list[Sc
 
 
 def scores_of(
-    path: Path,
-    table: UserTable,
-    columns: Mapping[str, str] | None = None,
-    manifest: Mapping[str, Any] | None = None,
+    path: Path, table: UserTable, columns: Mapping[str, str] | None = None, manifest: Mapping[str, Any] | None = None
 ) -> Iterator[ScoreFile]:
     """Yield a `ScoreFile` for each metric in the table of a score file; arguments and errors as in `read_scores`.
 
@@ -134,10 +127,7 @@ def scores_of(
         headings.pop("id", None)
     columns_read = table.find(SCORES, headings)
     if {"gold", "annotator"} <= table.find(RATINGS, {}).keys():
-        raise UserError(
-            f"{path} holds human ratings by annotator, not scores alone: type metaeval evaluate -d ratings "
-            f"--data {path}."
-        )
+        raise UserError(f"{path} holds ratings by annotator: type metaeval evaluate -d ratings --data {path}.")
     if "pair_id" not in columns_read:
         raise _no_column(path, "pair_id", table)
     if columns_read["pair_id"] != headings.get("pair_id", "pair_id"):
@@ -165,9 +155,7 @@ def scores_of(
 
 def _no_column(path: Path, role: str, table: UserTable) -> UserError:
     names = ", ".join(map(repr, table.headings))
-    return UserError(
-        f"{path} has no column {role} (columns: {names}): rename the column that holds it, or {name_column(role)}."
-    )
+    return UserError(f"{path} has no column {role} (columns: {names}): rename one, or {name_column(role)}.")
 
 
 def _answers(table: UserTable, columns: Mapping[str, str]) -> dict[str, PairScore]:
@@ -193,10 +181,7 @@ def _answers(table: UserTable, columns: Mapping[str, str]) -> dict[str, PairScor
         if status not in [*Status]:
             raise UserError(f"{row.where}: status is {reprlib.repr(str(status))}; allowed: {', '.join(Status)}.")
         if (status == Status.OK) != (score is not None):
-            raise UserError(
-                f"{row.where}: score is {score} and status {str(status)!r}; allowed: a number with the status "
-                "'ok', null with every other status."
-            )
+            raise UserError(f"{row.where}: score is {score} and status {str(status)!r}; a number goes with 'ok'.")
         for name, value in numbers.items():
             whole = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
             if value is not None and not (whole and value == int(value)):
@@ -212,23 +197,15 @@ def align(file: ScoreFile, ids: Sequence[str], ratings: str = "") -> list[PairSc
 
     ratings: what the ids identify, in words, if not pairs. Raises `UserError` for a row whose id is not in `ids`.
     """
-    strangers = file.answers.keys() - set(ids)
-    if strangers and ratings:
+    if strangers := file.answers.keys() - set(ids):
+        cure = "score those of the same data set, split and options"
+        if not ratings:
+            cure = "write the job's pairs with 'metaeval pairs' and the same settings, and score those"
+            if len(strangers) == len(file.answers) and file.path.suffix != ".jsonl":
+                cure += f"; of ratings of its own, type 'metaeval evaluate -d ratings --data {file.path}'"
         raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} ids in the score file {file.path} are not {ratings}, for "
-            f"example {min(strangers)!r} (an id of a rating: {ids[0]!r}). Score the ratings of the same "
-            "data set, split and options."
-        )
-    if strangers:
-        rated = (
-            f" If it is a table with ratings of its own, type 'metaeval evaluate -d ratings --data {file.path}'."
-            if len(strangers) == len(file.answers) and file.path.suffix != ".jsonl"
-            else ""
-        )
-        raise UserError(
-            f"{len(strangers)} of the {len(file.answers)} pair ids in the score file {file.path} are not pairs of this "
-            f"job, for example {min(strangers)!r} (a pair of the job: {ids[0]!r}). Use the same dataset, split, chunk "
-            f"size, unit and pool: write the job's pairs with 'metaeval pairs', and score those.{rated}"
+            f"{len(strangers)} of the {len(file.answers)} ids in the score file {file.path} are not "
+            f"{ratings or 'pairs of this job'}, for example {min(strangers)!r} (one is {ids[0]!r}): {cure}."
         )
     return [file.answers.get(pair_id, PairScore(None, Status.ABSENT)) for pair_id in ids]
 

@@ -81,7 +81,7 @@ def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
         (SEPARATE, {}, {"objective": "f1"}, "Unknown objective 'f1'"),
         (SEPARATE, {}, {"folds": 1}, "folds is 1; allowed: 2 or more"),
         (SEPARATE, {}, {"folds": 11}, "folds is 11; allowed: 2 to 10, the groups of made"),
-        ([(4, "full"), (2, "full")], {}, {}, "every row of .* is full"),
+        ([(4, "full"), (2, "full")], {}, {}, "Every row of .* is full"),
         # Two full and one other at each score: deciding all alike is best.
         ([(2, "none"), (2, "full")], {}, {}, "does not separate"),
         (SEPARATE, {"dataset": "frank", "unit": "chunk"}, {}, "frank has ratings of texts, but not the documents"),

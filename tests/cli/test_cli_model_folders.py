@@ -87,7 +87,7 @@ def test_two_folders_of_one_name_are_two_metrics(here, ran):
         ("nli:other/my-nli/none", "my-nli/none could not be"),
         ("nli:./other", "The folder other lacks config.json"),
         ("nli:my-nli/config.json", "is a file, and this metric reads a folder: name my-nli"),
-        ("nli:./unnamed", "--set metric_options.nli.labels=entailment,neutral,contradiction"),
+        ("nli:./unnamed", "metric_options.nli.labels=entailment,neutral,contradiction"),
         ("alignscore:./my-nli", "lacks AlignScore-large.ckpt"),
         ("summac:./my-nli", "METRIC:FOLDER"),
     ],

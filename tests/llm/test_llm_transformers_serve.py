@@ -49,7 +49,7 @@ def test_a_server_that_ignores_the_schema_gives_unparsed_replies_and_not_scores(
 
 
 def test_what_this_server_lacks_is_said_in_a_sentence(served):
-    with pytest.raises(UserError, match=r"gives no log-probabilities .* set the option mode=reply"):
+    with pytest.raises(UserError, match=r"no log-probabilities: set mode=reply"):
         judge(served, max_tokens=16, mode="logprob").score(SOURCES, STATEMENTS)
     with pytest.raises(UserError, match=r"refuses what is asked of model 'another' \(HTTP 400: Server is pinned to"):
         judge(served, model="another").score(SOURCES, STATEMENTS)

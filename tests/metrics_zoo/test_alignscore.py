@@ -200,9 +200,9 @@ def test_a_missing_checkpoint_is_one_sentence(folder):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"tri_layer.weight": None}, "not an AlignScore checkpoint"),
+        ({"tri_layer.weight": None}, "check 'size'"),
         ({"base_model.encoder.layer.1.output.dense.weight": None}, "lacks weights"),
-        ({"base_model.embeddings.word_embeddings.weight": (9, 32)}, "option 'size'"),
+        ({"base_model.embeddings.word_embeddings.weight": (9, 32)}, "check 'size'"),
         ({"base_model.encoder.layer.1.output.dense.weight": (3, 3)}, "lacks weights"),
     ],
 )

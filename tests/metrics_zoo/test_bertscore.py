@@ -296,7 +296,7 @@ def test_idf_makes_the_identity_depend_on_the_jobs_sources(tiny):
     [
         ("roberta", {"layer": 4}, "only 3 layers"),
         ("roberta", {"layer": None}, r"bertscore\.layer=N"),
-        ("roberta", {"rescale": True}, "layer 2 .*'baseline'"),
+        ("roberta", {"rescale": True}, "Layer 2 .*baseline=P,R,F"),
         ("roberta", {"folder": Path("./nowhere")}, "nowhere"),
         ("roberta", {"engine": "official", "dtype": "bfloat16"}, "bfloat16"),
         ("bart", {}, "'bart'"),

@@ -143,7 +143,7 @@ REFUSED = {
         lambda folder: changed(folder, "1_Pooling/config.json", pooling_mode=["mean", "max"]),
         r"pools by mean and max",
     ),
-    "a default prompt": (_prompt, r"puts the prompt 'query: ' before every text.*'source_prompt'"),
+    "a default prompt": (_prompt, r"puts the prompt 'query: ' before texts: set source_prompt"),
     "no pooling file": (lambda folder: shutil.rmtree(folder / "1_Pooling"), r"lacks 1_Pooling/config.json"),
     "no modules": (lambda folder: (folder / "modules.json").unlink(), r"no modules.json.*'pooling'"),
     "broken modules": (lambda folder: (folder / "modules.json").write_text("{"), r"is not JSON .*fetch its files"),

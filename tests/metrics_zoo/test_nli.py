@@ -127,9 +127,9 @@ def test_two_labels_give_a_score_and_no_third_class(tiny):
     pair = (["The lighthouse."], ["It was built."])
     (answer,) = NLI(NLIOptions(model=folder)).score(*pair)
     assert answer.score == pytest.approx(slow(folder, [(pair[0][0], pair[1][0])])[0][0], abs=1e-5)
-    with pytest.raises(UserError, match="two labels"):
+    with pytest.raises(UserError, match="three-way"):
         NLI(NLIOptions(model=folder)).entail(*pair)
-    with pytest.raises(UserError, match="needs a model with the label contradiction"):
+    with pytest.raises(UserError, match="needs the label contradiction"):
         NLI(NLIOptions(model=folder, score="ent-minus-con")).prepare([], [])
 
 

@@ -329,7 +329,7 @@ def test_labels_are_checked():
         label_order(generic, "someone/some-nli")
     with pytest.raises(UserError, match="three-way"):
         label_order({"id2label": {0: "entailment", 1: "not_entailment"}}, "vitc")
-    with pytest.raises(UserError, match="not in the order"):
+    with pytest.raises(UserError, match="not in the published order"):
         label_order({"id2label": words}, "vitc")
 
 

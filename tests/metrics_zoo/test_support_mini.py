@@ -177,12 +177,12 @@ def test_the_shipped_arrays_are_read_from_any_file_that_holds_them():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (lambda: b"no zip", "The file of support-mini's fitted parameters cannot be read"),
-        (lambda: changed(q=np.zeros((5, 96), np.int8)), r"a table of \(5, 96\) for 30,522 word pieces"),
-        (lambda: changed(q=np.zeros((30522, 96), np.float32)), "a table of"),
-        (lambda: changed(idf=np.zeros(3)), "3 idf values for 23,716 words"),
-        (lambda: changed(idf=np.full(23716, np.nan)), "fitted parameters does not fit together"),
-        (lambda: changed(heads=np.zeros((2, 4, 36))), r"heads of \(2, 4, 36\)"),
+        (lambda: b"no zip", "support-mini's parameters cannot be read"),
+        (lambda: changed(q=np.zeros((5, 96), np.int8)), "fit together"),
+        (lambda: changed(q=np.zeros((30522, 96), np.float32)), "fit together"),
+        (lambda: changed(idf=np.zeros(3)), "fit together"),
+        (lambda: changed(idf=np.full(23716, np.nan)), "fit together"),
+        (lambda: changed(heads=np.zeros((2, 4, 36))), "fit together"),
         (lambda: changed(heads=np.array([{}])), "allow_pickle"),  # an object would have to be unpickled
     ],
 )
@@ -196,7 +196,7 @@ def test_a_file_of_other_bytes_or_none_is_refused(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"cannot be read .* install metaeval again"):
         load_model.__wrapped__()
     (tmp_path / "support_mini.npz").write_bytes(changed())
-    with pytest.raises(UserError, match="is not the file that metaeval ships"):
+    with pytest.raises(UserError, match="is not the file that is shipped"):
         load_model.__wrapped__()
 
 

@@ -135,7 +135,7 @@ def test_scores_of_chunks_cannot_be_joined(of_mini, tmp_path):
     list(export_scores(of_mini(metrics="overlap"), tmp_path / "scores", "jsonl"))
     wanted = of_mini(metrics=f"scores:{tmp_path / 'scores' / 'overlap.jsonl'}", unit="citation", aggregate="union:2")
 
-    with pytest.raises(UserError, match=r"aggregate=union:2 scores several chunks joined.*set aggregate=mean:K"):
+    with pytest.raises(UserError, match=r"aggregate=union:2 joins chunks.*set mean:K"):
         run(wanted)
 
 

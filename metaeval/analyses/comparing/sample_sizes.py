@@ -82,10 +82,7 @@ def raw_difference(difference: float, measure: Measure) -> float:
     if not 0 < raw < measure.span:
         unit = f"points of {most:g}" if most != 1 else "parts of 1"
         limits = f"above 0 and below {most:g}" if math.isfinite(most) else "above 0"
-        raise UserError(
-            f"difference is {difference:g}; a difference in {measure.label} is given in {unit}, {limits}, for "
-            f"example {0.02 * (most if math.isfinite(most) else measure.scale):g}."
-        )
+        raise UserError(f"difference is {difference:g}; in {measure.label} it is given in {unit}, {limits}.")
     return raw
 
 
@@ -100,11 +97,9 @@ def needs(
     needed = []
     for power in POWERS:
         needed_groups = simulation.groups(power)
-        low, high = (
-            (None, None)
-            if needed_groups is None or likely is None
-            else (math.ceil(needed_groups * factor) for factor in likely)
-        )
+        low = high = None
+        if needed_groups is not None and likely is not None:
+            low, high = (math.ceil(needed_groups * factor) for factor in likely)
         cited = math.ceil(needed_groups * citations / groups) if citations and needed_groups is not None else None
         many = None if needed_groups is None else math.ceil(needed_groups * rows / groups)
         now = simulation.simulated[groups]

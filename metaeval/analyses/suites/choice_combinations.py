@@ -115,9 +115,8 @@ def explore(
                 for metric, rank in ranks_of(values).items():
                     multiverse.outlooks.append(Outlook(result.protocol, by, whole, metric, values[metric], rank))
     if not multiverse.outlooks:
-        raise UserError(
-            f"No combination of choices can be run: {multiverse.skipped[0][1] if multiverse.skipped else 'none'}"
-        )
+        why = multiverse.skipped[0][1] if multiverse.skipped else "none"
+        raise UserError(f"No combination of choices can be run: {why}")
     return multiverse
 
 

@@ -101,10 +101,7 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
             return forward(batch)
         except torch.OutOfMemoryError as error:
             if len(batch) == 1:
-                raise UserError(
-                    "A single text does not fit into the device's memory beside the model: set the metric's option "
-                    "dtype=bfloat16, use smaller chunks (--set chunk.size=100), or use another device."
-                ) from error
+                raise UserError("One text exceeds the device's memory: try dtype=bfloat16, chunk.size=100.") from error
         torch.cuda.empty_cache()
         _say_halved()
         middle = (len(batch) + 1) // 2
@@ -116,11 +113,7 @@ def in_halves(forward: Callable[[list[Item]], Sequence[Answer]]) -> Callable[[li
 @cache
 def _say_halved() -> None:
     """Warn once per process that batches are halved: where memory is short, many batches do not fit."""
-    _log.warning(
-        "A batch did not fit into the device's memory and was scored in two halves, as any other such batch will be. "
-        "These scores can differ in the last digits from those of a device with more memory. To avoid that, set the "
-        "metric's option batch_tokens to a smaller number."
-    )
+    _log.warning("A batch that did not fit into memory was halved, which can change last digits: lower batch_tokens.")
 
 
 def pad(rows: Sequence[Sequence[int]], value: int, device: str) -> tuple[torch.Tensor, torch.Tensor]:

@@ -89,9 +89,7 @@ def find_model(checkpoint: Checkpoint, place: Path | None = None, fetch: bool = 
         raise UserError(f"{place} is a file, and this metric reads a folder: name {place.parent}, with config.json.")
     if place is not None:
         parent = next(folder for folder in (*place.parents, Path()) if folder.is_dir())
-        raise UserError(
-            f"There is no model {place}, and {_content(parent)}: name a folder, a checkpoint file or a hub name."
-        )
+        raise UserError(f"There is no model {place}, and {_content(parent)}: name a folder or a hub name.")
     if (cached := _cached(checkpoint)) is not None:
         return cached
     if not fetch:
@@ -105,9 +103,8 @@ def is_cached(checkpoint: Checkpoint) -> bool:
 
 
 def _complete(checkpoint: Checkpoint, folder: Path) -> ModelFolder:
-    files = checkpoint.files or _choose(
-        [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))], checkpoint.also
-    )
+    inside = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*"))]
+    files = checkpoint.files or _choose(inside, checkpoint.also)
     missing = [name for name in files if not (folder / name).is_file()]
     if not checkpoint.files:
         missing += _unmet(folder, files)
@@ -189,24 +186,15 @@ def _download(checkpoint: Checkpoint) -> ModelFolder:
         _log.warning("Downloading %s (%s) from the hub.", name, checkpoint.download)
         folder = snapshot_download(name, revision=checkpoint.revision, allow_patterns=wanted)
     except GatedRepoError as error:
-        raise UserError(
-            f"The model {name} is gated: accept its terms on its page on the hub, then type 'hf auth login'."
-        ) from error
+        raise UserError(f"The model {name} is gated: accept its terms, then type 'hf auth login'.") from error
     except RepositoryNotFoundError as error:
-        raise UserError(
-            f"The hub has no model {name!r}, or it is private: check the id, or type 'hf auth login'."
-        ) from error
+        raise UserError(f"The hub has no public model {name!r}: check the id, or type 'hf auth login'.") from error
     except RevisionNotFoundError as error:
-        raise UserError(
-            f"The model {name} has no revision {checkpoint.revision!r}: correct the metric's option 'revision', or "
-            "leave it out."
-        ) from error
+        raise UserError(f"The model {name} has no revision {checkpoint.revision!r}: leave 'revision' out.") from error
     except (HTTPError, OSError) as error:
         raise NoModelError(name, checkpoint.download, type(error).__name__) from error
     except (ValueError, TypeError, KeyError) as error:
-        raise UserError(
-            f"What the hub sent about the model {name} cannot be used ({shown(str(error), 120)}): try again later."
-        ) from error
+        raise UserError(f"The hub sent unusable data on {name} ({shown(str(error), 120)}): try again.") from error
     return _complete(checkpoint, Path(folder))
 
 

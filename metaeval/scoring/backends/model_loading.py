@@ -137,10 +137,7 @@ def load_model(
     lacking = sorted(name for name in report["missing_keys"] if not name.endswith(unused))
     if lacking or report["mismatched_keys"]:
         named = ", ".join([*lacking, *map(str, report["mismatched_keys"])][:3])
-        raise UserError(
-            f"The checkpoint in {files.folder} lacks weights that scores depend on, or has them in another shape "
-            f"({named} ...): check the metric's option 'model'."
-        )
+        raise UserError(f"{files.folder} lacks weights, or has them in another shape ({named} ...): check 'model'.")
     return model.eval().to(device) if plain else settle(change(model) if change else model, dtype, device)
 
 
@@ -178,9 +175,8 @@ def broken_files(files: ModelFolder) -> Iterator[None]:
         raise
     except Exception as error:
         reason = shorten(str(error), 200, placeholder=" ...")
-        raise UserError(
-            f"The model in {files.folder} cannot be loaded ({type(error).__name__}: {reason}): {FETCH_AGAIN}."
-        ) from error
+        kind = type(error).__name__
+        raise UserError(f"The model in {files.folder} cannot be loaded ({kind}: {reason}): {FETCH_AGAIN}.") from error
 
 
 @contextmanager
@@ -263,7 +259,5 @@ def devices_of(names: Sequence[str]) -> list[str]:
     for name in names:
         if name == "auto" or int(name) >= count:
             allowed = f"0 to {count - 1}, or auto" if count else "none, since torch finds no CUDA device here"
-            raise UserError(
-                f"executor.devices names {name!r}; allowed: {allowed}. For processes on the CPU, set executor.workers."
-            )
+            raise UserError(f"executor.devices names {name!r}; allowed: {allowed} (CPU: executor.workers).")
     return list(names)

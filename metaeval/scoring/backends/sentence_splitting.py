@@ -10,11 +10,10 @@ from functools import cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from metaeval.core.errors import UserError
 from metaeval.core.files import cache_folder
@@ -23,9 +22,7 @@ from metaeval.scoring.contract import Side, Span
 
 Grid = NDArray[np.float64]
 
-Wish = Annotated[
-    Literal["auto", "nltk", "rules"], Field(description="Sentence splitter: nltk as the official code, rules, or auto.")
-]
+Wish = Literal["auto", "nltk", "rules"]
 _DATA = "tokenizers/punkt_tab/english/"
 
 
@@ -90,11 +87,7 @@ def _download() -> Path:
     nltk.download("punkt_tab", download_dir=str(_own_folder()), quiet=True)
     folder = _punkt_folder()
     if folder is None:
-        raise UserError(
-            "NLTK's punkt_tab data are not on this machine and could not be downloaded: type 'python -m "
-            "nltk.downloader punkt_tab' with a network, set NLTK_DATA to a folder that holds them, or "
-            "set splitter=rules."
-        )
+        raise UserError("No punkt_tab is here: type 'python -m nltk.downloader punkt_tab', or set splitter=rules.")
     return folder
 
 

@@ -155,12 +155,9 @@ def match_pairs(
             sums = torch.segment_reduce(weighted, "sum", lengths=lengths, axis=0)
             best = torch.segment_reduce(near, "max", lengths=lengths, axis=0)
             source_weights = weights[source].to(states.device)
-            sides = torch.stack(
-                [sums[:, 0] / sums[:, 1], best.double() @ source_weights / source_weights.sum()], dim=1
-            ).tolist()
-            sides_by_number |= {
-                number: (precision, recall) for number, (precision, recall) in zip(numbers, sides, strict=True)
-            }
+            recall = best.double() @ source_weights / source_weights.sum()
+            sides = torch.stack([sums[:, 0] / sums[:, 1], recall], dim=1).tolist()
+            sides_by_number |= {number: (both[0], both[1]) for number, both in zip(numbers, sides, strict=True)}
     return [sides_by_number[number] for number in range(len(pairs))]
 
 

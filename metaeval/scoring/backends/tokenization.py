@@ -103,9 +103,8 @@ class _Joints(NamedTuple):
         start = _position(ids, first, 0)
         other = _position(ids, second, start + len(first))
         parts = slice(0, start), slice(start + len(first), other), slice(other + len(second), None)
-        return cls(
-            [ids[part] for part in parts], [segments[part] for part in parts], (segments[start], segments[other])
-        )
+        of_texts = segments[start], segments[other]
+        return cls([ids[part] for part in parts], [segments[part] for part in parts], of_texts)
 
     def join(self, first: list[int], second: list[int]) -> tuple[list[int], list[int]]:
         texts = [self.of_texts[0]] * len(first), [self.of_texts[1]] * len(second)
@@ -121,9 +120,7 @@ def backend(tokenizer: Any) -> Any:
     """Return a fast tokenizer's `tokenizers.Tokenizer`, truncation and padding turned off; else raise `UserError`."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
-        raise UserError(
-            f"The model's tokenizer, {type(tokenizer).__name__}, is not a fast one: choose a model that has one."
-        )
+        raise UserError(f"The model's tokenizer, {type(tokenizer).__name__}, is not a fast one: choose another.")
     fast.no_truncation()
     fast.no_padding()
     return fast
@@ -133,10 +130,7 @@ def _position(ids: list[int], part: list[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise UserError(
-        "This tokenizer does not encode a pair as its two texts joined by special tokens, which this "
-        "metric needs: choose another model."
-    )
+    raise UserError("This tokenizer does not join the two texts of a pair by special tokens: choose another model.")
 
 
 def _cut_longest(first: int, second: int, room: int) -> tuple[int, int]:
@@ -207,14 +201,14 @@ class PromptTokens:
         self._joint = self._between.lstrip()
         self._limit, self._cut = max_tokens, cut
         self._ends = list(tokenizer("")["input_ids"])  # the special tokens after every text
-        self._adds_up = all(
-            self._joined(*pair) == self._whole(*pair) for pair in (_PROMPT_PROBES, _PROMPT_PROBES[::-1])
-        )
+        pairs = _PROMPT_PROBES, _PROMPT_PROBES[::-1]
+        self._adds_up = all(self._joined(*pair) == self._whole(*pair) for pair in pairs)
 
     def encode(self, sources: Sequence[str], statements: Sequence[str]) -> list[PromptIds]:
         """Return the model's input for the prompt of each pair, in order."""
         ones, others = (sources, statements) if self._one == "source" else (statements, sources)
-        self.texts.ids([*map(self._part, ones), *map(self._last, others)])  # all in one call, on all cores
+        texts = [*(self._before + text for text in ones), *(self._joint + text for text in others)]
+        self.texts.ids(texts)  # all in one call, on all cores
         return [self._prompt(leading, trailing) for leading, trailing in zip(ones, others, strict=True)]
 
     def _prompt(self, leading: str, trailing: str) -> PromptIds:
@@ -231,7 +225,7 @@ class PromptTokens:
 
     def _without_source_end(self, leading: str, trailing: str) -> list[int]:
         """Return the ids of the prompt with the source cut at its end to fit the limit; [] if no cut makes it fit."""
-        parts = [self._known(self._part(leading)), self._known(self._last(trailing))]
+        parts = [self._known(self._before + leading), self._known(self._joint + trailing)]
         side = 0 if self._one == "source" else 1
         excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)
         prefix = len(self._known((self._before, self._joint)[side].rstrip()))
@@ -241,7 +235,7 @@ class PromptTokens:
         return [*parts[0], *parts[1], *self._ends]
 
     def _joined(self, leading: str, trailing: str) -> list[int]:
-        return [*self._known(self._part(leading)), *self._known(self._last(trailing)), *self._ends]
+        return [*self._known(self._before + leading), *self._known(self._joint + trailing), *self._ends]
 
     def _whole(self, leading: str, trailing: str) -> list[int]:
         self.wholes += 1
@@ -249,12 +243,6 @@ class PromptTokens:
 
     def _known(self, text: str) -> list[int]:
         return self.texts.ids([text])[text]
-
-    def _part(self, text: str) -> str:
-        return self._before + text
-
-    def _last(self, other: str) -> str:
-        return self._joint + other
 
 
 def _stands_alone(text: str) -> bool:

@@ -75,9 +75,7 @@ class _Remote(Worker):
             error = unavailable
             if self._node not in self._silent:
                 self._silent.add(self._node)
-                _log.warning(
-                    "The Ray node %s does not answer: waiting until Ray says whether it is lost.", self._node[:8]
-                )
+                _log.warning("The Ray node %s does not answer: waiting until Ray says if it is lost.", self._node[:8])
             try:
                 self._ray.get(self._ask_node())
             except failed.RayActorError as ended:
@@ -172,12 +170,10 @@ class RayPool(Pool):
             except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
                 if any(word in f"{error!r} {error.__cause__!r}" for word in _REFUSED):
                     raise UserError(
-                        f"The Ray cluster at {address} asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN "
-                        "or the file ~/.ray/auth_token to the token with which its nodes were started."
+                        f"The Ray cluster at {address} asks for a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN."
                     ) from error
                 raise UserError(
-                    f"No Ray cluster answers at {address or 'this machine'} ({error}): start one with 'ray start "
-                    "--head', or leave executor.address out for one on this machine."
+                    f"No Ray cluster answers at {address or 'this machine'} ({error}): type 'ray start --head'."
                 ) from error
             # Ray would print what nodes report on standard output, whatever it is told of logs.
             self._ray._private.worker._worker_logs_enabled = False

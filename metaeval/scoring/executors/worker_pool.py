@@ -220,10 +220,7 @@ class Pool(ABC):
         self._deaths += not child.ready
         begun = sum(other.ready for other in self._children.values())
         if self._deaths >= KILLS and not begun:
-            raise UserError(
-                f"A worker process {lost} before it scored anything, {KILLS} times in a row. If memory is short, ask "
-                "for fewer processes with --set executor.workers=NUMBER."
-            )
+            raise UserError(f"A worker process {lost} before it scored, {KILLS} times: lower executor.workers.")
         if self._deaths >= KILLS:
             self._deaths, self.size, self._most = 0, begun, begun
             _log.warning("%s workers in a row have ended before they scored anything: %s others go on.", KILLS, begun)
@@ -237,9 +234,8 @@ class Pool(ABC):
         piece = waiting.popleft()
         middle = (piece.first + piece.end) // 2
         if middle > piece.first:
-            waiting.extendleft(
-                Piece(piece.work, *part, piece.kills) for part in ((middle, piece.end), (piece.first, middle))
-            )
+            halves = (middle, piece.end), (piece.first, middle)
+            waiting.extendleft(Piece(piece.work, *part, piece.kills) for part in halves)
             return
         source, statement = piece.work.task.pairs[piece.first]
         _log.warning(

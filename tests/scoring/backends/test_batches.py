@@ -64,8 +64,8 @@ def test_a_batch_that_memory_does_not_hold_is_passed_in_halves(caplog):
     assert run_batches([*range(20)], lambda _: 1, forward, 100, "cpu") == [2 * number for number in range(20)]
     assert max(sizes) == 20
     assert sum(size <= 3 for size in sizes) == 8
-    assert caplog.text.count("did not fit into the device's memory and was scored in two halves") == 1
-    with pytest.raises(UserError, match=r"^A single text does not fit into the device's memory"):
+    assert caplog.text.count("did not fit into memory was halved") == 1
+    with pytest.raises(UserError, match=r"^One text exceeds the device's memory"):
         run_batches([1, "huge", 2], lambda _: 1, forward, 100, "cpu")
 
 

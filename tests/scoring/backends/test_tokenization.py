@@ -108,7 +108,7 @@ def test_a_tokenizer_that_does_more_than_join_is_refused(tokenizers):
             ids = [7, 8, 9]
             return {"input_ids": [ids], "token_type_ids": [[0] * 3]}
 
-    with pytest.raises(UserError, match="does not encode a pair"):
+    with pytest.raises(UserError, match="does not join the two texts"):
         PairTokens(Strange(), 512, "source")
 
 

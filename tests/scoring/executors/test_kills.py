@@ -161,7 +161,7 @@ class TestRay:
         check(whole, 0)
         name = node.node_id[:8]
         lines = [line for line in said.splitlines() if name in line]
-        assert lines[0] == f"The Ray node {name} does not answer: waiting until Ray says whether it is lost."
+        assert lines[0] == f"The Ray node {name} does not answer: waiting until Ray says if it is lost."
         assert lines[1].startswith(f"Node {name} is lost (")
         assert len(lines) == 2
         assert "\x1b" not in said
