@@ -102,18 +102,16 @@ def chunks_of(
     """
     sentences = [(at, text) for at, (_, passage) in enumerate(passages) for text in splitter.split(passage.text)]
     sizes = [count(sentence) for _, sentence in sentences]
-    chunks = [_chunk(sentences[start:end], passages) for start, end in windows(sizes, options.window)]
+    chunks: list[PremiseChunk] = []
+    for start, end in windows(sizes, options.window):
+        texts: dict[int, list[str]] = {}
+        for at, sentence in sentences[start:end]:
+            texts.setdefault(at, []).append(sentence)
+        parts = [Passage(" ".join(lines), passages[at][1].title) for at, lines in texts.items()]
+        first, *others = dict.fromkeys(passages[at][0] for at in texts)
+        chunks.append((premise(parts), None if others else first))
     blank = sorted({index for index, passage in passages if not passage.text.strip()})
     return [*chunks, *((UNKNOWN_TEXT, index) for index in blank)]
-
-
-def _chunk(sentences: Sequence[tuple[int, str]], passages: Sequence[tuple[int, Passage]]) -> PremiseChunk:
-    texts: dict[int, list[str]] = {}
-    for place, sentence in sentences:
-        texts.setdefault(place, []).append(sentence)
-    parts = [Passage(" ".join(lines), passages[place][1].title) for place, lines in texts.items()]
-    from_several = len({passages[place][0] for place in texts}) > 1
-    return premise(parts), None if from_several else passages[next(iter(texts))][0]
 
 
 def assign(fact: Fact, sentence: Sentence) -> tuple[PlacedGroup | None, int | None]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _JUDGED: tuple[CiteEvalMeasure, ...] = ("auto", "rating", "edits")
 
-Place = tuple[str, int | None, int | None]  # an answer's id, and the offsets of a sentence
+SentenceSpan = tuple[str, int | None, int | None]  # an answer's id, and the offsets of a sentence
 
 ABSENT = "absent"  # reason of a missing verdict of which no more is known
 
@@ -98,7 +98,7 @@ def claim_values(
     return measured
 
 
-def _pooled(places: Sequence[Place], values: Sequence[float | None], reasons: Sequence[str | None]) -> DataFrame:
+def _pooled(places: Sequence[SentenceSpan], values: Sequence[float | None], reasons: Sequence[str | None]) -> DataFrame:
     """Return the means of the units at each place (`means`), by answer, start and end."""
     rows = [(*place, *unit) for place, *unit in zip(places, values, reasons, strict=True)]
     return means(units(rows, SENTENCES), SENTENCES[:3])
@@ -184,7 +184,7 @@ def citeeval_values(rated: Rated, scenario: CitedScenario) -> dict[str, UnitValu
 
 def fact_values(facts: Sequence[AnswerFacts], lines: Sequence[FactLine], options: ScifiOptions) -> UnitValues:
     """Return SCiFi's citation entailment; a sentence's is the mean over its facts, and missing where one is missing."""
-    places: list[Place] = [(each.answer.id, at.start, at.end) for each in facts for at in each.sentences]
+    places: list[SentenceSpan] = [(each.answer.id, at.start, at.end) for each in facts for at in each.sentences]
     lost = [
         each.lost[at.number] if at.number in lost_citing(each, options) else None
         for each in facts
