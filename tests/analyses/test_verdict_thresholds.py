@@ -84,7 +84,7 @@ def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
         ([(4, "full"), (2, "full")], {}, {}, "Every row of .* is full"),
         # Two full and one other at each score: deciding all alike is best.
         ([(2, "none"), (2, "full")], {}, {}, "does not separate"),
-        (SEPARATE, {"dataset": "frank", "unit": "chunk"}, {}, "frank has ratings of texts, but not the documents"),
+        (SEPARATE, {"dataset": "frank", "unit": "chunk"}, {}, "frank has ratings and no documents"),
         (SEPARATE, {"metrics": ("published",)}, {}, "give a metric by its name"),
     ],
 )

@@ -40,9 +40,7 @@ def test_a_store_of_a_later_version_is_refused(ran, refused, small, change, comm
     ran(*RUN, *small)
     change("PRAGMA user_version=2")
     sentence = refused(*command, *small)
-    assert sentence.startswith(
-        "Score store results/scores.sqlite was written by another version of metaeval (schema 2;"
-    )
+    assert sentence.startswith("results/scores.sqlite has schema 2, not 1")
     assert "--store FILE" in sentence
 
 

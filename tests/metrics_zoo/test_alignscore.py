@@ -188,7 +188,7 @@ def test_the_backbone_may_lie_beside_or_in_a_subfolder(folder, tmp_path):
         (tmp_path / "flat" / file.name).write_bytes(file.read_bytes())
     one, other = (AlignScore(AlignScoreOptions(model=place)).identity() for place in (folder, tmp_path / "flat"))
     assert one == other
-    with pytest.raises(UserError, match="of roberta-large, which AlignScore reads"):
+    with pytest.raises(UserError, match="of roberta-large: put them"):
         AlignScore(AlignScoreOptions(model=tmp_path / "bare")).identity()
 
 

@@ -233,7 +233,7 @@ def test_what_is_cut_is_counted_on_both_sides(tiny, direction):
 @pytest.mark.parametrize("kind", ["bert", "t5"])
 def test_another_architecture_is_refused(tiny, kind):
     metric = BARTScore(BARTScore.Options(model=tiny.folder(kind)))
-    with pytest.raises(UserError, match=r"is a (Bert|T5)For\w+; bartscore needs a BART that generates"):
+    with pytest.raises(UserError, match=r"holds a (Bert|T5)For\w+; allowed: a BART"):
         metric.prepare([], [])
 
 

@@ -121,7 +121,7 @@ def test_a_chunk_beyond_2048_tokens_loses_its_end_and_the_question_stays(metric,
 
 
 def test_another_model_is_refused(tiny):
-    with pytest.raises(UserError, match="has 3 labels, and FactCG has 2"):
+    with pytest.raises(UserError, match="has 3 labels, not 2"):
         FactCG(FactCG.Options(model=tiny.folder("deberta-v2", name="three"))).prepare([], [])
     with pytest.raises(UserError, match="splits FactCG's template"):
         FactCG(FactCG.Options(model=tiny.folder("roberta", name="two", num_labels=2))).prepare([], [])

@@ -105,7 +105,7 @@ def test_labels_that_are_not_nlis_are_refused_with_the_way_out(labels):
 def test_labels_may_be_given_and_are_checked_too():
     assert read_labels(config(["LABEL_0"] * 3), "neutral, entailment,contradiction", "x")[1] == "entailment"
     for wrong in ("entailment,neutral", "entailment,neutral,blue", "entailment,entailment,neutral"):
-        with pytest.raises(UserError, match="the option 'labels' says"):
+        with pytest.raises(UserError, match="are not NLI's"):
             read_labels(config(["LABEL_0"] * 3), wrong, "x")
 
 

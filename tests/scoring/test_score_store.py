@@ -228,7 +228,7 @@ def test_a_flipped_bit_of_the_file_never_changes_a_score_and_never_ends_in_a_tra
 
 def test_a_database_of_something_else_is_refused(tmp_path):
     change(tmp_path / "other.sqlite", "CREATE TABLE recipes (name TEXT)")
-    with pytest.raises(UserError, match=r"other\.sqlite is a database, but not a score store: give another --st"):
+    with pytest.raises(UserError, match=r"other\.sqlite is a database and no score store: give another --st"):
         ScoreStore(tmp_path / "other.sqlite")
     assert rows_of(tmp_path / "other.sqlite", "SELECT name FROM sqlite_master") == [("recipes",)]
 
