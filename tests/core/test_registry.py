@@ -86,7 +86,7 @@ def test_what_is_no_module_and_attribute_is_an_unknown_name(name):
 
 def test_entries_of_one_name_are_one_target(entries):
     entries(("twin", "one.home:Metric"), ("other", "x:Y"), ("twin", "other.home:Metric"))
-    with pytest.raises(UserError, match=r"'twin': one\.home:Metric and other\.home:Metric"):
+    with pytest.raises(UserError, match=r"'twin' is one\.home:Metric and other\.home:Metric"):
         registry.names("metric")
     entries(("overlap", "metrics_zoo.overlap:Overlap"), ("overlap", "metrics_zoo.overlap:Overlap"))
     assert registry.names("metric") == ["overlap"]
