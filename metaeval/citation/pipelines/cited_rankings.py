@@ -110,7 +110,7 @@ def _flips(cited: CitedTable, values: Mapping[str, Floats], shared: Provenance) 
             named = {"measure": key, "one": judges[i].name, "other": judges[j].name}
             named |= {"ahead": systems[ahead], "behind": systems[behind]}
             due = flip_causes(cited, [judges[judge].measured[key] for judge in (i, j)], ahead, behind)
-            flip = {**named, "lead": lead, "reversed_lead": turned, "share_of_resamples": share}
+            flip: dict[str, Any] = {**named, "lead": lead, "reversed_lead": turned, "share_of_resamples": share}
             flips.append((flip, [cause for cause in due[:_CAUSES] if cause["adds"] > 0]))
     if not flips:
         return []
