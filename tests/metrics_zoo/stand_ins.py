@@ -1,12 +1,15 @@
 """Options that put a tiny random model in the place of each metric's published one, or a real one that is here."""
 
+import functools
 import math
+import random
 from importlib.metadata import distribution
 from pathlib import Path
 
 from metaeval.core.config import RunConfig
 
 SMALL = {"num_hidden_layers": 1, "num_attention_heads": 2}  # what the contract asks of a model is not its depth
+WORDS = "The Kestrel lighthouse was built in 1871 on a ridge, north of the Harbour; 240 adults Zürich 東京".split()
 NLI = {"0": "entailment", "1": "neutral", "2": "contradiction"}
 
 JOBS = [
@@ -17,6 +20,38 @@ JOBS = [
     ("bartscore", "bartscore-exp"),
 ]
 """Every model metric, and variants of it; those that share a model pass together."""
+
+
+def odd_pairs(longest):
+    """24 pairs of random words, some without a source, and some beyond any model's limit."""
+    rng = random.Random(5)
+    sizes = [(rng.choice((0, 9, 80, longest)), rng.randint(1, 30)) for _ in range(24)]
+    made = [tuple(" ".join(rng.choices(WORDS, k=size)) for size in both) for both in sizes]
+    return [*made, ("word " * 30, "claim " * 700), ("word " * 900, "A claim.")]
+
+
+@functools.cache
+def read_t5(folder):
+    """A transformers tokenizer and model, as they come from the folder."""
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder), AutoModelForSeq2SeqLM.from_pretrained(folder, dtype="float32").eval()
+
+
+def first_logits(folder, text, limit=None):
+    """Of the answer to one text: one forward pass, decoder input [[0]]; `limit` cuts on the right."""
+    import torch
+
+    tokenizer, model = read_t5(folder)
+    given = tokenizer(text, return_tensors="pt", truncation=limit is not None, max_length=limit)
+    with torch.inference_mode():
+        return model(**given, decoder_input_ids=torch.zeros(1, 1, dtype=torch.long)).logits[0, 0].double()
+
+
+def sentences(rng, count, longest):
+    """A text of so many sentences of random words."""
+    made = (rng.choices(WORDS, k=rng.randint(3, longest)) for _ in range(count))
+    return " ".join(" ".join(words).capitalize() + "." for words in made)
 
 
 def stand_ins(tiny, folder):
@@ -30,7 +65,7 @@ def stand_ins(tiny, folder):
         "autoais": {"model": t5},
         "minicheck": {"model": t5, "splitter": "rules"},
         "attrscore": {"model": t5},
-        "hhem": {"model": _hhem(t5, folder / "hhem")},
+        "hhem": {"model": hhem(t5, folder / "hhem")},
         "alignscore": {
             "model": alignscore(tiny.folder("roberta", **SMALL), folder / "alignscore"),
             "splitter": "rules",
@@ -92,15 +127,15 @@ def alignscore(source, folder, **changes):
     return folder
 
 
-def _hhem(t5, folder):
+def hhem(t5, folder, model=None):
     """The encoder of a T5 with a token classifier, its weights under the prefix `t5.`."""
     import torch
     import transformers
     from safetensors.torch import save_file
 
-    config = transformers.T5Config.from_pretrained(t5, num_labels=2)
-    torch.manual_seed(5)
-    model = transformers.T5ForTokenClassification(config)
+    if model is None:
+        torch.manual_seed(5)
+        model = transformers.T5ForTokenClassification(transformers.T5Config.from_pretrained(t5, num_labels=2))
     transformers.AutoTokenizer.from_pretrained(t5).save_pretrained(folder)
     weights = {f"t5.{name}": value.clone() for name, value in model.state_dict().items() if "embed_tokens" not in name}
     save_file(weights, folder / "model.safetensors")

@@ -5,7 +5,6 @@ import functools
 import math
 import random
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -14,24 +13,11 @@ transformers = pytest.importorskip("transformers", reason="needs the extra 'mode
 
 from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.corpus.sentences import split_sentences  # noqa: E402
-from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.alignscore import AlignScore, AlignScoreOptions  # noqa: E402
+from tests.metrics_zoo.stand_ins import alignscore, sentences  # noqa: E402
 
 MODES = ("nli_sp", "bin_sp", "reg_sp", "nli", "bin", "reg")
-WITHOUT_WORDS = ("p07_empty_statement", "p12_whitespace_only_statement")
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_the_official_scores(golden, punkt, mode):
-    official = dict(zip(golden.ids, golden.official("alignscore")[mode], strict=True))
-    metric = AlignScore(AlignScoreOptions(model=golden.models, mode=mode))
-    for name, answer in zip(golden.ids, score_pairs(metric, golden.pairs).answers, strict=True):
-        if name in WITHOUT_WORDS:
-            assert answer.status is Status.EMPTY  # _sp: the official code raises (null in the file)
-            assert mode in ("nli", "bin", "reg") or official[name] is None
-        else:
-            assert answer.score == pytest.approx(official[name], abs=1e-5), name
 
 
 def test_chunks_and_sentences_are_the_official_ones(golden, punkt):
@@ -44,9 +30,9 @@ def test_chunks_and_sentences_are_the_official_ones(golden, punkt):
 
 
 @pytest.fixture(scope="module")
-def make_folder(tiny, load_module):
+def make_folder(tiny):
     """Makes AlignScore's folder under a path, with some weights changed, or taken away by None."""
-    return partial(load_module(Path(__file__).with_name("stand_ins.py")).alignscore, tiny.folder("roberta"))
+    return partial(alignscore, tiny.folder("roberta"))
 
 
 @pytest.fixture(scope="module")
@@ -54,20 +40,11 @@ def folder(make_folder, tmp_path_factory):
     return make_folder(tmp_path_factory.mktemp("alignscore") / "it")
 
 
-def texts(count, sentences, seed):
-    from_words = "the Kestrel lighthouse was built in 1871 on a ridge north of harbour Zürich 240 adults asthma".split()
-    rng = random.Random(seed)
-
-    def sentence():
-        return " ".join(rng.choices(from_words, k=rng.randint(3, 30))).capitalize() + "."
-
-    return [" ".join(sentence() for _ in range(rng.randint(1, sentences))) for _ in range(count)]
-
-
 @pytest.fixture(scope="module")
 def pairs():
-    sources = [*texts(3, 12, 1), *texts(2, 90, 2), "", "One. " + "word " * 900]
-    statements = [*texts(3, 3, 4), "Short. " + "word " * 520 + "end. Another one."]
+    rng = random.Random(1)
+    sources = [*(sentences(rng, count, 30) for count in (3, 8, 12, 50, 80)), "", "One. " + "word " * 900]
+    statements = [*(sentences(rng, count, 30) for count in (1, 2, 3)), "Short. " + "word " * 520 + "end. Another one."]
     return [(source, statement) for source in sources for statement in statements]
 
 
@@ -188,13 +165,9 @@ def test_the_backbone_may_lie_beside_or_in_a_subfolder(folder, tmp_path):
         (tmp_path / "flat" / file.name).write_bytes(file.read_bytes())
     one, other = (AlignScore(AlignScoreOptions(model=place)).identity() for place in (folder, tmp_path / "flat"))
     assert one == other
-    with pytest.raises(UserError, match="of roberta-large: put them"):
-        AlignScore(AlignScoreOptions(model=tmp_path / "bare")).identity()
-
-
-def test_a_missing_checkpoint_is_one_sentence(folder):
-    with pytest.raises(UserError, match=r"lacks AlignScore-base\.ckpt"):
-        AlignScore(AlignScoreOptions(model=folder, size="base")).identity()
+    for place, size, lacks in ((tmp_path / "bare", "large", "of roberta-large"), (folder, "base", "AlignScore-base")):
+        with pytest.raises(UserError, match=lacks):
+            AlignScore(AlignScoreOptions(model=place, size=size)).identity()
 
 
 @pytest.mark.parametrize(
@@ -211,17 +184,3 @@ def test_a_checkpoint_that_is_not_alignscores_is_refused(make_folder, tmp_path, 
     metric = AlignScore(AlignScoreOptions(model=make_folder(tmp_path / "it", **changes), splitter="rules"))
     with pytest.raises(UserError, match=said):
         metric.prepare([], [])
-
-
-def test_too_little_memory_is_one_sentence(folder, monkeypatch):
-    """Counted are the weights that are loaded, not the file, which holds the optimiser's state too."""
-    from metaeval.scoring.backends import model_loading
-
-    state = torch.load(folder / "AlignScore-large.ckpt", weights_only=True)["state_dict"]
-    unread = ("mlm_head", "position_ids")
-    need = sum(4 * value.numel() for name, value in state.items() if not any(part in name for part in unread))
-    monkeypatch.setattr(model_loading, "free_memory", lambda device: need)
-    AlignScore(AlignScoreOptions(model=folder)).prepare([], [])
-    monkeypatch.setattr(model_loading, "free_memory", lambda device: need - 1)
-    with pytest.raises(UserError, match="GB are free on"):
-        AlignScore(AlignScoreOptions(model=folder)).prepare([], [])

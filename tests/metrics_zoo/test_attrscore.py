@@ -13,6 +13,7 @@ pytest.importorskip("transformers", reason="needs the extra 'models'")
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.attrscore import AttrScore  # noqa: E402
+from tests.metrics_zoo.stand_ins import read_t5  # noqa: E402
 
 # The prompt as the README of OSU-NLP-Group/AttrScore has it, with its example's texts left out.
 PROMPT = (
@@ -38,10 +39,7 @@ def defined(folder):
     `labels=` makes transformers shift the label's tokens into the decoder; the mean loss times their number is minus
     the label's log-probability, end token included.
     """
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer, model = read_t5(folder)
     rows = []
     for source, statement in PAIRS:
         given = tokenizer(PROMPT.format(source=source, statement=statement), return_tensors="pt")
@@ -69,16 +67,6 @@ def test_score_and_three_classes_are_their_definition_whatever_the_batch(folder,
         assert sum(map(exp, ways)) == pytest.approx(1, abs=1e-9)
     turned = score_pairs(one, PAIRS[::-1]).answers
     assert [answer.score for answer in turned][::-1] == pytest.approx([exp(row[0]) for row in defined], rel=2e-4)
-
-
-def test_each_prompt_is_encoded_once_for_all_labels(folder, watch):
-    one = metric(folder, batch_tokens=4096)
-    pairs = [(source or "x", f"It was built in {year}.") for source, _ in PAIRS for year in range(1888, 1900)]
-    encoded, decoded = watch(one.model._model.get_encoder()), watch(one.model._model)
-    one.score(*zip(*pairs, strict=True))
-    assert encoded.texts == len(pairs)
-    assert decoded.texts == 3 * len(pairs)
-    assert encoded.padding <= 1.01
 
 
 def test_statuses_and_limits(folder):

@@ -54,31 +54,3 @@ def test_an_interrupted_job_goes_on_where_it_was(names, options, texts, tmp_path
         assert 0 < resumed[name].computed < resumed[name].unique
         assert again[name].computed == 0
         assert sum(answer.score is not None for answer in whole[name].answers) >= len(texts) - 2
-
-
-@pytest.mark.parametrize("name", ["alignscore", "autoais", "bartscore"])
-def test_batches_in_halves_move_the_last_digits_at_most(name, options, texts, monkeypatch):
-    """On a device that holds one item at a time; a metric of each module that passes batches."""
-    import torch
-
-    from metaeval.scoring.backends import batches
-
-    def scores():
-        ((_, _, found),) = score_metrics(texts, [name], chosen([name], options, batch_tokens=8192), None)
-        return [answer.score for answer in found.answers]
-
-    refused = []
-
-    def small(forward):
-        def limited(batch):
-            if len(batch) > 1:
-                refused.append(batch)
-                raise torch.OutOfMemoryError("CUDA out of memory")
-            return forward(batch)
-
-        return halves(limited)
-
-    whole, halves = scores(), batches.in_halves
-    monkeypatch.setattr(batches, "in_halves", small)
-    assert scores() == pytest.approx(whole, abs=1e-6)
-    assert refused

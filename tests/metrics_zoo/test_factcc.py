@@ -1,17 +1,14 @@
 """FactCC against the official code's outputs (salesforce/factCC 6170a8c, run on a tiny BERT), and against its
 definition, one pair at a time on plain transformers."""
 
-import random
-
 import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.core.errors import UserError  # noqa: E402
-from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.factcc import FactCC  # noqa: E402
+from tests.metrics_zoo.stand_ins import odd_pairs  # noqa: E402
 
 # The official code stops at an empty statement, and forgets a [SEP] where the statement is white space alone.
 WITHOUT_WORDS = {"p07_empty_statement", "p12_whitespace_only_statement"}
@@ -22,24 +19,8 @@ def metric(golden):
     return FactCC(FactCC.Options(model=golden.models / "factcc-checkpoint"))
 
 
-@pytest.fixture(scope="module")
-def official(golden):
-    found = golden.official("factcc")
-    names = ("logits", "p_correct", "transformers_5.23_p_correct")
-    rows = zip(golden.ids, golden.pairs, *(found[name] for name in names), strict=True)
-    return {row[0]: row[1:] for row in rows}
-
-
-def test_the_official_probabilities(golden, metric, official):
-    for name, answer in zip(golden.ids, score_pairs(metric, golden.pairs).answers, strict=True):
-        if name in WITHOUT_WORDS:
-            assert answer.status is Status.EMPTY
-        else:
-            assert answer.score == pytest.approx(official[name][2], abs=1e-5), name
-
-
-def test_the_official_logits(metric, official):
-    for name, (pair, logits, *_) in official.items():
+def test_the_official_logits(metric, golden):
+    for name, pair, logits in zip(golden.ids, golden.pairs, golden.official("factcc")["logits"], strict=True):
         if name not in WITHOUT_WORDS:
             found = metric.model.table([pair[0]], [pair[1]])
             assert found.values[0].tolist() == pytest.approx(logits, abs=1e-5), name
@@ -70,16 +51,7 @@ def folder(tiny):
 
 @pytest.fixture(scope="module")
 def pairs():
-    words = "The Kestrel lighthouse was built in 1871 on a ridge, north of the Harbour; 240 adults ÉTÉ 東京".split()
-    rng = random.Random(5)
-    made = [
-        (
-            " ".join(rng.choices(words, k=rng.choice((0, 9, 80, 300)))),
-            " ".join(rng.choices(words, k=rng.randint(1, 30))),
-        )
-        for _ in range(24)
-    ]
-    return [*made, ("word " * 400, "claim " * 400), ("word " * 30, "claim " * 700), ("word " * 900, "A claim.")]
+    return [*odd_pairs(300), ("word " * 400, "claim " * 400)]
 
 
 def slow(folder, pairs):
@@ -104,10 +76,3 @@ def test_our_scores_are_those_of_the_definition(folder, pairs):
     answers = score_pairs(FactCC(FactCC.Options(model=folder)), pairs).answers
     assert [answer.score for answer in answers] == pytest.approx(slow(folder, pairs), abs=1e-5)
     assert max(answer.score for answer in answers) - min(answer.score for answer in answers) > 0.05
-
-
-@pytest.mark.parametrize("labels", [{0: "INCORRECT", 1: "CORRECT"}, {0: "CORRECT", 1: "INCORRECT", 2: "OTHER"}])
-def test_other_labels_are_refused(tiny, labels):
-    metric = FactCC(FactCC.Options(model=tiny.folder("bert", name="other", id2label=labels)))
-    with pytest.raises(UserError, match="FactCC has CORRECT"):
-        metric.prepare([], [])

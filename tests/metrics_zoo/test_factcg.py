@@ -7,10 +7,10 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 transformers = pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring.backends.sentence_splitting import find_splitter  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.factcg import FactCG, count_words  # noqa: E402
+from tests.metrics_zoo.stand_ins import sentences  # noqa: E402
 
 PROMPT = (
     '{}\n\nChoose your answer: based on the paragraph above can we conclude that "{}"?\n\n'
@@ -26,11 +26,6 @@ def folder(tiny):
 @pytest.fixture(scope="module")
 def metric(folder):
     return FactCG(FactCG.Options(model=folder, splitter="rules"))
-
-
-def text(rng, sentences):
-    words = "the Kestrel lighthouse was built in 1871 on ridge north harbour Zürich 240 adults asthma".split()
-    return " ".join(" ".join(rng.choices(words, k=rng.randint(3, 14))).capitalize() + "." for _ in range(sentences))
 
 
 def slow(folder, pairs, chunk):
@@ -53,8 +48,8 @@ def slow(folder, pairs, chunk):
 def defined(metric, folder):
     """Pairs, the last of a source of two chunks; the score of each chunk by the definition, and all tokens."""
     rng = random.Random(3)
-    sources = [text(rng, count) for count in (1, 4, 9, 75)]
-    pairs = [(source, text(rng, rng.randint(1, 2))) for source in [*sources[:-1] * 3, sources[-1]]]
+    sources = [sentences(rng, count, 14) for count in (1, 4, 9, 75)]
+    pairs = [(source, sentences(rng, rng.randint(1, 2), 14)) for source in [*sources[:-1] * 3, sources[-1]]]
     return pairs, *slow(folder, pairs, metric.chunks)
 
 
@@ -118,10 +113,3 @@ def test_a_chunk_beyond_2048_tokens_loses_its_end_and_the_question_stays(metric,
     assert made.tokens - made.cut == 2048
     (long,) = metric.model.tokens.encode(["A source."], ["claim " * 3000])
     assert len(long.ids) == 2048
-
-
-def test_another_model_is_refused(tiny):
-    with pytest.raises(UserError, match="has 3 labels, not 2"):
-        FactCG(FactCG.Options(model=tiny.folder("deberta-v2", name="three"))).prepare([], [])
-    with pytest.raises(UserError, match="splits FactCG's template"):
-        FactCG(FactCG.Options(model=tiny.folder("roberta", name="two", num_labels=2))).prepare([], [])

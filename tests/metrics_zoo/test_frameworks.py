@@ -23,7 +23,6 @@ from metaeval.scoring.contract import Metric, MetricCard, PairScore
 from metrics_zoo import frameworks
 
 HERE = Path(__file__).parent
-MINI = HERE.parents[1] / "metaeval" / "corpus" / "loaders" / "mini.jsonl"
 SOURCE = "The tower was built in 1873. It is old and made of granite."
 STATEMENTS = {
     "all": "The tower was built in 1873. It is old and made of granite.",
@@ -171,19 +170,6 @@ def test_a_framework_gives_its_own_numbers_once_and_reaches_nobody_else(installe
     assert len(server.bodies) == calls  # all is stored
     run(*command, model="other")
     assert len(server.bodies) == 2 * calls
-
-
-@pytest.mark.slow
-def test_a_framework_judges_the_pages_of_a_corpus(installed, run, server, tmp_path):
-    rows = [json.loads(line) for line in MINI.read_text().splitlines()]
-    statements = [row["id"] for row in rows if row["type"] == "statement"][:12]
-    others = [row for row in rows if row["type"] in ("statement", "citation")]
-    kept = [row for row in rows if row not in others or row.get("statement", row["id"]) in statements]
-    (tmp_path / "corpus.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in kept))
-    run(installed, "run", "-djsonl", "--data", "corpus.jsonl", "-upage", "-sinterval.resamples=0")
-    (path,) = (tmp_path / "results" / "latest").glob("classification.json")
-    assert installed in [row["metric"] for row in json.loads(path.read_text())["rows"]]
-    assert 12 <= len(server.bodies) <= 4 * 20
 
 
 def test_the_five_are_registered_as_a_whole_and_listed_without_an_import():

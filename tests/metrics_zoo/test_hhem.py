@@ -14,6 +14,7 @@ from metaeval.core.errors import UserError  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.hhem import HHEM, read_config  # noqa: E402
+from tests.metrics_zoo.stand_ins import hhem  # noqa: E402
 
 PROMPT = "<pad> Determine if the hypothesis is true given the premise?\n\nPremise: {}\n\nHypothesis: {}"
 PAIRS = json.loads(Path(__file__).with_name("odd_pairs.json").read_text(encoding="utf-8"))
@@ -26,25 +27,16 @@ def metric(folder, **options):
 @pytest.fixture(scope="module")
 def published(tiny, tmp_path_factory):
     """(folder, model): a random T5ForTokenClassification, saved under the published names: `t5.`, embedding once."""
-    from safetensors.torch import save_file
     from transformers import T5Config, T5ForTokenClassification
 
     source, path = tiny.folder("t5"), tmp_path_factory.mktemp("hhem")
-    config = T5Config.from_pretrained(source, num_labels=2)
+    model = T5ForTokenClassification(T5Config.from_pretrained(source, num_labels=2)).eval()
     torch.manual_seed(3)
-    model = T5ForTokenClassification(config).eval()
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            parameter.copy_(torch.randn_like(parameter) * 0.3 + (1 if "norm" in name else 0))
-    state = {f"t5.{name}": value.clone() for name, value in model.state_dict().items() if "embed_tokens" not in name}
-    assert {"t5.transformer.shared.weight", "t5.classifier.weight", "t5.classifier.bias"} <= set(state)
-    save_file(state, path / "model.safetensors", metadata={"format": "pt"})
+    for name, parameter in model.named_parameters():
+        parameter.data = torch.randn_like(parameter) * 0.3 + (1 if "norm" in name else 0)
+    hhem(source, path, model)
     # the published config.json names a class that only code from the hub defines: nothing may need it
-    (path / "config.json").write_text(
-        '{"model_type": "HHEMv2Config", "architectures": ["HHEMv2ForSequenceClassification"]}'
-    )
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        shutil.copy(source / name, path)
+    (path / "config.json").write_text('{"model_type": "HHEMv2Config", "architectures": ["HHEMv2"]}')
     return path, model
 
 
@@ -109,9 +101,7 @@ def test_the_tokenizer_is_part_of_the_identity(published, tiny, tmp_path):
         metric(tmp_path).prepare([], [])
 
 
-def test_weights_of_another_model_are_refused(tiny, tmp_path):
-    with pytest.raises(UserError, match=r"weights other than HHEM's \(no t5\.transformer"):
-        metric(tiny.folder("bert")).prepare([], [])
+def test_broken_weights_are_refused(tmp_path):
     (tmp_path / "model.safetensors").write_bytes(b"not weights")
     with pytest.raises(UserError, match="cannot be loaded"):
         metric(tmp_path).prepare([], [])

@@ -50,37 +50,25 @@ def edit(path, **fields):
     path.write_text(json.dumps({**held, **fields}))
 
 
-def with_code(folder):
-    """Classes of its own beside a configuration of a known family."""
-    edit(folder / "config.json", auto_map=MAP)
-    edit(folder / "tokenizer_config.json", auto_map={"AutoTokenizer": ["evil.EvilTokenizer", "evil.EvilTokenizer"]})
+FAMILY = {"config.json": {"auto_map": MAP, "model_type": "evil", "architectures": ["EvilModel"]}}
+TOKENIZER = {"auto_map": {"AutoTokenizer": ["evil.EvilTokenizer", None]}}
+KERNEL = {"attn_implementation": "evil/kernel", "_attn_implementation": "evil/kernel"}
+ADAPTER = {"base_model_name_or_path": ".", "peft_type": "LORA", "auto_mapping": MAP}
+CONFIGURED = {
+    "code beside a known family": {"config.json": {"auto_map": MAP}, "tokenizer_config.json": TOKENIZER},
+    "a family of its own": FAMILY,
+    "a tokenizer of its own": {"tokenizer_config.json": {"tokenizer_class": "EvilTokenizer", **TOKENIZER}},
+    "code of another repository": {"config.json": {"auto_map": {name: f"evil/repo--{at}" for name, at in MAP.items()}}},
+    "a kernel, an adapter, generation": {"config.json": KERNEL, "adapter_config.json": ADAPTER},
+}
 
 
-def with_a_family_of_its_own(folder):
-    """Nothing but its own classes can load it."""
-    edit(folder / "config.json", auto_map=MAP, model_type="evil", architectures=["EvilModel"])
-
-
-def with_a_tokenizer_of_its_own(folder):
-    """A known model, and a tokenizer that only its own code can make."""
-    own = {"tokenizer_class": "EvilTokenizer", "auto_map": {"AutoTokenizer": ["evil.EvilTokenizer", None]}}
-    edit(folder / "tokenizer_config.json", **own)
-
-
-def with_code_elsewhere(folder):
-    """Classes of another repository."""
-    edit(folder / "config.json", auto_map={name: f"evil/repo--{value}" for name, value in MAP.items()})
-
-
-def with_a_kernel(folder):
-    """A configuration that asks for compiled code, generation code, an adapter."""
-    edit(folder / "config.json", attn_implementation="evil/kernel", _attn_implementation="evil/kernel")
-    edit(folder / "adapter_config.json", base_model_name_or_path=str(folder), peft_type="LORA", auto_mapping=MAP)
+def configured(folder, fields):
+    """Add fields to the JSON files of a folder, and code that generates."""
+    for name, added in fields.items():
+        edit(folder / name, **added)
     (folder / "custom_generate").mkdir()
     (folder / "custom_generate" / "generate.py").write_text((folder / "evil.py").read_text())
-
-
-CONFIGURED = (with_code, with_a_family_of_its_own, with_a_tokenizer_of_its_own, with_code_elsewhere, with_a_kernel)
 
 
 def pickled(folder, marker, name="pytorch_model.bin", torch_form=True):
@@ -133,14 +121,14 @@ def hostile(options, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("metric", "change"),
     [
-        *((metric, change) for metric in METRICS for change in CONFIGURED[:2]),
-        *((metric, change) for metric in LOADERS for change in CONFIGURED[2:]),
+        *((metric, change) for metric in METRICS for change in [*CONFIGURED][:2]),
+        *((metric, change) for metric in LOADERS for change in [*CONFIGURED][2:]),
     ],
 )
 def test_no_code_of_a_model_folder_runs(hostile, metric, change):
     def changed(folder, marker):
         inner = folder / "roberta-large"
-        change(inner if inner.is_dir() else folder)
+        configured(inner if inner.is_dir() else folder, CONFIGURED[change])
 
     ended = hostile(metric, changed)
 
@@ -192,8 +180,7 @@ def test_a_tokenizer_that_counts_words_of_windows_runs_no_code(tmp_path, monkeyp
 
     monkeypatch.setattr(builtins, "input", lambda *said: "y")
     (tmp_path / "evil.py").write_text(CODE.format(marker=str(tmp_path / "pwned")))
-    with_a_tokenizer_of_its_own(tmp_path)
-    with_a_family_of_its_own(tmp_path)
+    configured(tmp_path, {**FAMILY, **CONFIGURED["a tokenizer of its own"]})
 
     with pytest.raises(UserError, match="cannot be loaded"):
         counter(str(tmp_path))
@@ -205,7 +192,7 @@ def test_the_same_code_runs_where_it_is_trusted(tmp_path, options, monkeypatch):
     folder = tmp_path / "model"
     shutil.copytree(options["nli"]["model"], folder)
     (folder / "evil.py").write_text(CODE.format(marker=str(tmp_path / "pwned")))
-    with_a_family_of_its_own(folder)
+    configured(folder, FAMILY)
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr(sys, "path", list(sys.path))
     kind = registry.find("metric", "nli")

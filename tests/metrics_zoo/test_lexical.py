@@ -36,10 +36,8 @@ def test_overlap_is_the_share_of_distinct_content_words(source, statement, score
 
 def test_overlap_can_count_function_words_too():
     # the, bridge, was, built, in, 1873: the, bridge, was, built are there
-    answer = Overlap(OverlapOptions(content_only=False)).score(
-        ["The old bridge was built of stone"], ["The bridge was built in 1873"]
-    )[0]
-    assert answer.score == 4 / 6
+    metric = Overlap(OverlapOptions(content_only=False))
+    assert metric.score(["The old bridge was built of stone"], ["The bridge was built in 1873"])[0].score == 4 / 6
 
 
 @pytest.mark.parametrize("variant", ["rouge1", "rouge2", "rougeL"])
@@ -88,15 +86,10 @@ def shown(metric, source, statement):
 def test_overlap_explains_each_word_that_counts():
     found = shown(Overlap(), "İ BRIDGE of stone; the bridge stood.", "The Bridge was built of stone")
     links = {words.lower(): link for side, words, _, link in found if side == "statement"}
+    expected = {"statement": [("Bridge", 1), ("built", 0), ("stone", 1)]}
+    expected["source"] = [("BRIDGE", 1), ("bridge", 1), ("stone", 1)]
     assert sorted(found) == sorted(
-        [
-            ("statement", "Bridge", 1.0, links["bridge"]),
-            ("statement", "built", 0.0, links["built"]),
-            ("statement", "stone", 1.0, links["stone"]),
-            ("source", "BRIDGE", 1.0, links["bridge"]),
-            ("source", "stone", 1.0, links["stone"]),
-            ("source", "bridge", 1.0, links["bridge"]),
-        ]
+        (side, word, weight, links[word.lower()]) for side, words in expected.items() for word, weight in words
     )
 
 
@@ -128,13 +121,7 @@ def test_rouge_explains_as_many_words_as_it_counts(variant, stem):
 
 
 def test_rouge_2_explains_the_words_of_shared_pairs():
-    metric = Rouge(RougeOptions(variant="rouge2"))
-    found = shown(metric, "the old bridge, the old stone", "an old bridge the stone")
+    found = shown(Rouge(RougeOptions(variant="rouge2")), "the old bridge, the old stone", "an old bridge the stone")
     # (old, bridge) and (bridge, the) stand in both.
-    assert [(words, weight) for side, words, weight, _ in found if side == "statement"] == [
-        ("an", 0.0),
-        ("old", 1.0),
-        ("bridge", 1.0),
-        ("the", 1.0),
-        ("stone", 0.0),
-    ]
+    own = {words: weight for side, words, weight, _ in found if side == "statement"}
+    assert own == {"an": 0, "old": 1, "bridge": 1, "the": 1, "stone": 0}

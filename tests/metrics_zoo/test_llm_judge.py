@@ -1,10 +1,8 @@
 """The judges: what they ask, how a pair gets its score, and what is a score's identity."""
 
-import importlib.util
 import json
 from collections import Counter
 from math import log
-from pathlib import Path
 
 import pytest
 
@@ -13,10 +11,7 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 from metaeval.core.errors import UserError
 from metaeval.scoring.contract import PairScore, Status
 from metrics_zoo.llm_judge import LLMContinuous, LLMDiscrete
-
-SPEC = importlib.util.spec_from_file_location("fake_chat_server", Path(__file__).parents[1] / "llm" / "server.py")
-fake = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(fake)
+from tests.llm import server as fake
 
 SOURCE = "The lighthouse was built in 1873."
 STATEMENT = "The lighthouse is old."
@@ -43,10 +38,8 @@ def test_the_prompt_has_the_papers_structure_and_is_one_message():
     (body,) = server.bodies
     (message,) = body["messages"]
     assert message["role"] == "user"
-    places = [
-        "Instruction: ", "Let's think step by step.", f"Statement: {STATEMENT}", f"Citation: {SOURCE}", "Prediction:",
-    ]  # fmt: skip
-    positions = [message["content"].index(place) for place in places[:-1]]
+    places = "Instruction: ", "Let's think step by step.", f"Statement: {STATEMENT}", f"Citation: {SOURCE}"
+    positions = [message["content"].index(place) for place in places]
     assert positions == sorted(positions)
     assert positions[0] == 0
     assert message["content"].endswith("\n\nPrediction:")
@@ -63,24 +56,17 @@ def test_options_reach_the_request():
     assert bodies[0] == {"model": "m", "max_completion_tokens": 9, **extra}
 
 
+UNPARSED = PairScore(None, Status.UNPARSED, 100)
 STATUSES = [
     ("It is all there.\nPrediction: 2", LLMDiscrete, PairScore(2.0, tokens=100)),
     ("Prediction: 0.25", LLMContinuous, PairScore(0.25, tokens=100)),
-    ("Prediction: 3", LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
-    ("Prediction: 85", LLMContinuous, PairScore(None, Status.UNPARSED, 100)),
-    ("I would rather not say.", LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
+    ("Prediction: 3", LLMDiscrete, UNPARSED),
+    ("Prediction: 85", LLMContinuous, UNPARSED),
+    ("I would rather not say.", LLMDiscrete, UNPARSED),
     ("", LLMDiscrete, PairScore(None, Status.FAILED, 100)),
-    (
-        fake.completion(None, message={"content": [{"type": "thinking", "thinking": "2"}]}),
-        LLMDiscrete,
-        PairScore(None, Status.UNPARSED, 100),
-    ),
-    (fake.completion("Prediction: 2", finish_reason="length"), LLMDiscrete, PairScore(None, Status.UNPARSED, 100)),
-    (
-        fake.completion(None, message={"content": None, "refusal": "I cannot"}),
-        LLMDiscrete,
-        PairScore(None, Status.UNPARSED, 100),
-    ),
+    (fake.completion(None, message={"content": [{"type": "thinking", "thinking": "2"}]}), LLMDiscrete, UNPARSED),
+    (fake.completion("Prediction: 2", finish_reason="length"), LLMDiscrete, UNPARSED),
+    (fake.completion(None, message={"content": None, "refusal": "I cannot"}), LLMDiscrete, UNPARSED),
 ]
 
 
@@ -121,15 +107,6 @@ def test_the_score_is_the_mean_of_the_samples_that_hold_one():
     # (2 + 1 + 2) / 3; the third sample holds no score
     assert answers == [PairScore(pytest.approx(5 / 3), tokens=100)]
     assert (server.attempts.total(), metric._session.ledger.unparsed) == (4, 1)
-
-
-def test_scores_of_the_reading_before_are_not_served_and_its_replies_are_read_again():
-    """The version is in the identity of stored scores, and not in the key of stored replies."""
-    assert judge().identity()["version"] == 2
-    with fake.ChatServer(answer=lambda body: "Not 'Prediction: 2'.\nPrediction: 0") as server:
-        for _ in range(2):
-            assert judge(server.url).score([SOURCE], [STATEMENT]) == [PairScore(0.0, tokens=100)]
-    assert server.attempts.total() == 1
 
 
 def test_replies_without_a_score_are_asked_for_once_more_and_both_are_counted():
@@ -185,11 +162,6 @@ def test_logprob_mode_gives_the_expectation_at_the_score():
     assert server.bodies[0]["top_logprobs"] == 20
 
 
-def test_logprob_mode_says_that_a_server_gives_none():
-    with pytest.raises(UserError, match="no log-probabilities: set mode=reply"):
-        score("Prediction: 1", mode="logprob")
-
-
 @pytest.mark.parametrize("broken", ["", "Prediction: 1", with_logprobs({"1": 0.75, "2": 0.9})])
 def test_a_server_that_is_repaired_is_asked_again_and_its_reply_is_kept(broken):
     mode = {"mode": "reply" if broken == "" else "logprob"}
@@ -243,13 +215,8 @@ def test_the_identity_holds_what_can_change_a_score_and_nothing_else():
     assert speed.identity() == plain == json.loads(json.dumps(plain))
     changes = [
         {"model": "m"}, {"temperature": None}, {"samples": 2}, {"seed": 0}, {"max_tokens": 9}, {"mode": "logprob"},
+        {"output": "json_schema"}, {"role": "system"}, {"extra": {"top_p": 1}}, {"url": "http://127.0.0.1:8/v1"},
     ]  # fmt: skip
-    changes += [
-        {"output": "json_schema"},
-        {"role": "system"},
-        {"extra": {"top_p": 1}},
-        {"url": "http://127.0.0.1:8/v1"},
-    ]
     identities = [json.dumps(judge(**change).identity()) for change in changes]
     assert len({*identities, json.dumps(plain)}) == len(changes) + 1
 
@@ -294,9 +261,6 @@ def test_what_is_missing_is_said_before_anything_is_asked(options, sentence):
         (LLMDiscrete, {"base_url": "127.0.0.1:8000"}),
         (LLMDiscrete, {"base_url": "http://me:secret@127.0.0.1/v1"}),
         (LLMDiscrete, {"extra": {"stream": True}}),
-        (LLMDiscrete, {"samples": 0}),
-        (LLMDiscrete, {"key": "sk-1"}),
-        (LLMDiscrete, {"budget": 0}),
     ],
 )
 def test_options_that_make_no_sense_are_refused(kind, options):

@@ -1,6 +1,5 @@
 """MiniCheck against the official outputs on a tiny T5, and against its definition on plain transformers."""
 
-import functools
 import os
 from pathlib import Path
 
@@ -12,6 +11,7 @@ pytest.importorskip("transformers", reason="needs the extra 'models'")
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.minicheck import MiniCheck, cut_chunks  # noqa: E402
+from tests.metrics_zoo.stand_ins import first_logits  # noqa: E402
 
 LONG = " ".join(f"The trial enrolled {number} adults with mild asthma." for number in range(30))
 PAIRS = [
@@ -71,25 +71,10 @@ def folder(tiny):
     return tiny.folder("t5")
 
 
-@functools.cache
-def read(folder):
-    """A transformers tokenizer and model, as they come from the folder."""
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-
-    model = AutoModelForSeq2SeqLM.from_pretrained(folder, dtype=torch.float32).eval()
-    return AutoTokenizer.from_pretrained(folder), model
-
-
 def defined(folder, chunks, statement, limit=2048):
-    """Each chunk alone: one tokenised string, one forward pass, decoder input [[0]], softmax over ids 3 and 209."""
-    tokenizer, model = read(folder)
-    found = []
-    for chunk in chunks:
-        given = tokenizer(f"predict: {chunk}</s>{statement}", return_tensors="pt", truncation=True, max_length=limit)
-        with torch.inference_mode():
-            logits = model(**given, decoder_input_ids=torch.zeros(1, 1, dtype=torch.long)).logits[0, 0, [3, 209]]
-        found.append(float(logits.double().softmax(0)[1]))
-    return found
+    """Each chunk alone: one tokenised string, one forward pass, softmax over ids 3 and 209."""
+    rows = [first_logits(folder, f"predict: {chunk}</s>{statement}", limit) for chunk in chunks]
+    return [float(row[[3, 209]].softmax(0)[1]) for row in rows]
 
 
 @pytest.mark.parametrize("batch_tokens", [1, 100_000])

@@ -33,12 +33,6 @@ def pairs():
 
 
 @pytest.fixture(scope="module")
-def few(pairs):
-    """Nine of them: a source of each length from one sentence to nine."""
-    return pairs[:9]
-
-
-@pytest.fixture(scope="module")
 def reference(folder):
     """Hidden states of one text, by AutoModel and AutoTokenizer from the folder as it was published."""
     from transformers import AutoModel, AutoTokenizer
@@ -90,9 +84,10 @@ def test_bertscore_is_what_the_official_package_computes():
     assert [answer.cut > 0 for answer in answers] == [False] * 4 + [True]
 
 
-def test_cosine_is_what_sentence_transformers_computes(few, folder):
+def test_cosine_is_what_sentence_transformers_computes(pairs, folder):
     library = pytest.importorskip("sentence_transformers", reason="comes with the extra 'dev'")
     model = library.SentenceTransformer(str(folder), device="cpu")
+    few = pairs[:9]  # a source of each length from one sentence to nine
     ours = [answer.score for answer in score_pairs(MiniLMCosine(MiniLMOptions(max_tokens=256)), few).answers]
     sources, statements = (model.encode(list(side), normalize_embeddings=True) for side in zip(*few, strict=True))
     assert ours == pytest.approx((sources * statements).sum(axis=1).tolist(), abs=1e-5)

@@ -14,6 +14,7 @@ from metaeval.runs.metrics import load_metric  # noqa: E402
 from metaeval.scoring.engine import score_pairs  # noqa: E402
 from metrics_zoo.nli import NLI, NLIOptions, input_limit, read_labels  # noqa: E402
 from tests.cli.samples import with_options  # noqa: E402
+from tests.metrics_zoo.stand_ins import odd_pairs  # noqa: E402
 
 THREE = {0: "contradiction", 1: "entailment", 2: "neutral"}
 KINDS = ("bert", "roberta", "deberta", "deberta-v2", "albert")
@@ -22,15 +23,6 @@ KINDS = ("bert", "roberta", "deberta", "deberta-v2", "albert")
 @pytest.fixture(scope="module")
 def folders(tiny):
     return {kind: tiny.folder(kind, name="nli", id2label=THREE) for kind in KINDS}
-
-
-@pytest.fixture(scope="module")
-def pairs():
-    words = "The Kestrel lighthouse was built in 1871 on a ridge, north of the Harbour; 240 adults Zürich 東京".split()
-    rng = random.Random(5)
-    lengths = [(rng.choice((0, 9, 80, 200)), rng.randint(1, 30)) for _ in range(16)]
-    made = [(" ".join(rng.choices(words, k=one)), " ".join(rng.choices(words, k=other))) for one, other in lengths]
-    return [*made, ("word " * 900, "A claim."), ("word " * 30, "claim " * 700)]
 
 
 def slow(folder, pairs):
@@ -50,8 +42,8 @@ def slow(folder, pairs):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_our_scores_are_those_of_the_definition(kind, folders, pairs):
-    pairs = [(source.strip(), statement.strip()) for source, statement in pairs]
+def test_our_scores_are_those_of_the_definition(kind, folders):
+    pairs = [(source.strip(), statement.strip()) for source, statement in odd_pairs(200)]
     wanted = slow(folders[kind], pairs)
     plain = score_pairs(NLI(NLIOptions(model=folders[kind])), pairs).answers
     assert [answer.score for answer in plain] == pytest.approx([row[1] for row in wanted], abs=1e-5)
@@ -87,19 +79,13 @@ def test_labels_are_read_from_the_configuration(labels, read):
 @pytest.mark.parametrize(
     "labels",
     [
-        ["LABEL_0", "LABEL_1", "LABEL_2"],
-        ["entailment", "entails", "neutral"],
-        ["entailment", "neutral", "contradiction", "other"],
-        ["entailment", "neutral"],
-        ["neutral", "contradiction"],
-        ["positive", "negative"],
-        ["score"],
-        ["entailment", "not_entailment", "neutral"],
+        "LABEL_0 LABEL_1 LABEL_2", "entailment entails neutral", "entailment neutral contradiction other", "score",
+        "entailment neutral", "neutral contradiction", "entailment not_entailment neutral",
     ],
-)
+)  # fmt: skip
 def test_labels_that_are_not_nlis_are_refused_with_the_way_out(labels):
     with pytest.raises(UserError, match="labels=entailment,neutral,contradiction"):
-        read_labels(config(labels), "", "some/model")
+        read_labels(config(labels.split()), "", "some/model")
 
 
 def test_labels_may_be_given_and_are_checked_too():
@@ -111,8 +97,7 @@ def test_labels_may_be_given_and_are_checked_too():
 
 def test_given_labels_change_score_and_identity(folders, tiny):
     folder = tiny.folder("bert", name="unnamed")  # LABEL_0 ...
-    with pytest.raises(UserError, match="LABEL_0, LABEL_1, LABEL_2"):
-        NLI(NLIOptions(model=folder)).prepare([], [])
+
     one, other = (
         NLI(NLIOptions(model=folder, labels=labels))
         for labels in ("entailment,neutral,contradiction", "contradiction,neutral,entailment")
@@ -129,8 +114,6 @@ def test_two_labels_give_a_score_and_no_third_class(tiny):
     assert answer.score == pytest.approx(slow(folder, [(pair[0][0], pair[1][0])])[0][0], abs=1e-5)
     with pytest.raises(UserError, match="three-way"):
         NLI(NLIOptions(model=folder)).entail(*pair)
-    with pytest.raises(UserError, match="needs the label contradiction"):
-        NLI(NLIOptions(model=folder, score="ent-minus-con")).prepare([], [])
 
 
 @pytest.mark.parametrize(
@@ -148,20 +131,6 @@ def test_the_input_limit_is_what_the_model_has_positions_for(tiny, kind, changes
     folder = tiny.folder(kind, name="limits", id2label=THREE, **changes)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
     assert input_limit(model, SimpleNamespace(model_max_length=told)) == limit
-
-
-def test_a_model_that_tells_no_limit_gets_512():
-    nothing = torch.nn.Linear(1, 1)
-    nothing.config = SimpleNamespace()
-    assert input_limit(nothing, SimpleNamespace(model_max_length=10**30)) == 512
-
-
-def test_a_roberta_takes_exactly_what_it_has_positions_for(tiny):
-    folder = tiny.folder("roberta", name="short", id2label=THREE, max_position_embeddings=66)
-    (answer,) = NLI(NLIOptions(model=folder)).score(["word " * 700], ["A claim."])
-    assert answer.tokens - answer.cut == 64
-    (answer,) = NLI(NLIOptions(model=folder, max_tokens=32)).score(["word " * 700], ["A claim."])
-    assert answer.tokens - answer.cut == 32
 
 
 def test_hardly_any_padding_and_each_pair_once(folders, watch):

@@ -1,6 +1,5 @@
 """`verify --official` for real: official packages from the package index, beside ours, on the tiny golden models."""
 
-import json
 import re
 import sys
 
@@ -8,7 +7,6 @@ import pytest
 
 from metaeval.cli.app import main
 from metaeval.core.errors import UserError
-from metaeval.runs.metrics import load_metric
 from metaeval.runs.verify_metric import RECIPES, official_command, official_scores
 from tests.cli.samples import with_options
 from tests.metrics_zoo.test_summac_conv import synthetic_layers
@@ -107,11 +105,3 @@ def test_what_the_official_package_cannot_be_asked(vitc, punkt):
     for option, said in (("splitter=rules", "splits by punkt_tab"), ("dtype=bfloat16", "computes in float32")):
         with pytest.raises(UserError, match=re.escape(said)):
             official_command("summac-zs", with_options("summac-zs", [vitc, option]), lambda text: None)
-
-
-def test_a_command_of_a_recipe_is_json_that_a_shell_word_can_hold(vitc, punkt):
-    metric = load_metric("summac-zs", with_options("summac-zs", [vitc]))
-    settings = json.loads(json.dumps(dict(RECIPES["summac-zs"].settings(metric))))
-    assert settings["options"] == {
-        "granularity": "sentence", "op1": "max", "op2": "mean", "use_ent": True, "use_con": True,
-    }  # fmt: skip

@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metaeval
-from metaeval.core import registry
 from metaeval.core.errors import UserError
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs
@@ -168,12 +167,6 @@ def changed(**arrays):
     return target.getvalue()
 
 
-def test_the_shipped_arrays_are_read_from_any_file_that_holds_them():
-    model = SupportModel(changed())
-    source, statement = TEXTS["p01_supported"]
-    assert model.judge(model.read_source(source), model.read_statement(statement)) == judge(source, statement)
-
-
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -208,12 +201,6 @@ def test_a_run_on_what_a_metric_was_fitted_on_warns_of_it_alone(tmp_path, monkey
         rows = {row.metric: row.warnings for row in result.rows}
         assert [text for text in rows["overlap"] if text.startswith("fitted on the labels of mini all")]
         assert not [text for text in rows["support-mini"] if "fitted" in text]
-
-
-def test_what_a_metric_was_fitted_on_is_a_data_set_here():
-    fitted = [name for metric in registry.names("metric") for name in registry.find("metric", metric).card.fitted_on]
-    assert "wice/dev" in fitted
-    assert {name.partition("/")[0] for name in fitted} <= set(registry.names("dataset"))
 
 
 def test_it_explains_how_far_each_content_word_is_covered_and_by_which_words():

@@ -1,6 +1,5 @@
 """The fit of support-mini: each step against a library or by hand, and the whole against the shipped file."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -65,16 +64,3 @@ def test_rows_of_bytes_have_the_cosines_of_principal_components():
     for unit in (rows, found):
         unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     assert found[::50] @ found[::50].T == pytest.approx(rows[::50] @ rows[::50].T, abs=0.01)
-
-
-def test_words_are_counted_once_a_text_and_each_text_once():
-    words, idf = fit.count_words(["A cat. A cat!", "a dog", "a dog", "The cat, a bird"])
-    # 3 texts; a: 3, cat: 2, the others stand in one text alone
-    assert words == ["a", "cat"]
-    assert idf == pytest.approx(np.log([4 / 3.5, 4 / 2.5]), abs=1e-3)
-
-
-def test_texts_without_a_level_are_not_counted(tmp_path):
-    rows = [{"citation": "one", "label3": "FS"}, {"citation": "two", "label3": None}]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert fit.cited_texts([tmp_path / "rows.jsonl"]) == ["one"]
