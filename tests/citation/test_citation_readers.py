@@ -131,6 +131,13 @@ def test_crag25_takes_its_passages_from_the_file_beside(tmp_path, packed):
             read_answers(path)
 
 
+def test_json_lines_may_have_the_headings_of_a_table(tmp_path):
+    renamed = {"answer" if name == "text" else name: value for name, value in OWN.items()}
+    (of_table,) = read_answers(written(tmp_path, "table.jsonl", renamed))
+    (own,) = read_answers(written(tmp_path, "own.jsonl", OWN))
+    assert (of_table.text, of_table.passages, of_table.question) == (own.text, own.passages, own.question)
+
+
 CASES = json.loads(Path(__file__).with_name("record_cases.json").read_text(encoding="utf-8"))
 
 
