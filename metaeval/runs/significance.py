@@ -88,8 +88,8 @@ def significance(
 
 def _comparison(key: str, pair: tuple[str, str], difference: Estimate) -> Comparison:
     known = {name: getattr(difference, name) for name in ("low", "high", "p", "note")}
-    one, other, rows = *pair, difference.n or 0
-    return Comparison(measure=key, one=one, other=other, rows=rows, difference=difference.value, **known)
+    rows, value = difference.n or 0, difference.value
+    return Comparison(measure=key, one=pair[0], other=pair[1], rows=rows, difference=value, **known)
 
 
 def as_one_family(tables: Sequence[Result]) -> list[Result]:

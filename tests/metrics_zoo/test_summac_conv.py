@@ -184,7 +184,7 @@ def test_broken_layers_are_one_sentence(layers, tmp_path):
 
     torch.save({"layer": Bomb(tmp_path / "made")}, saved)
     for path in (text, saved):
-        with pytest.raises(UserError, match="cannot be read"):
+        with pytest.raises(UserError, match="holds no layers"):
             find_convolution(path, "percentile", "e")
     assert not (tmp_path / "made").exists()
 

@@ -169,5 +169,5 @@ def test_a_corpus_is_no_rated_set_and_the_other_way_round():
         api.evaluate_scores({}, api.load_corpus("mini"), RATINGS)
     with pytest.raises(UserError, match="mini is not a rated set"):
         api.load_ratings("mini")
-    with pytest.raises(UserError, match=r"frank has ratings of texts, .* 'metaeval evaluate -d frank'"):
+    with pytest.raises(UserError, match=r"frank has ratings and .* 'metaeval evaluate -d frank'"):
         api.load_corpus("frank")
