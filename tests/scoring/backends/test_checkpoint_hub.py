@@ -60,7 +60,7 @@ def test_a_model_is_fetched_once_in_one_format_and_its_size_and_licence_are_said
 @pytest.mark.parametrize(
     ("name", "revision", "sentence"),
     [
-        ("someone/else", "main", "The hub has no model 'someone/else'"),
+        ("someone/else", "main", "The hub has no public model 'someone/else'"),
         ("someone/some-model", "v9", "has no revision 'v9'"),
         ("someone/gated", "main", "is gated: accept its terms"),
     ],
