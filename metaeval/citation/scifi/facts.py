@@ -232,7 +232,7 @@ def read_with_model(
     )
     replies = ask([fact_request(second, chat, sentence=text, fact=fact) for text, fact in pairs]) if pairs else ()
     wordings = {pair: read_answer(reply, located) for pair, reply in zip(pairs, replies, strict=True)}
-    made = []
+    answers_facts = []
     for answer, answer_sentences in zip(answers, sentences, strict=True):
         facts: list[Fact] = []
         lost: dict[int, str] = {}
@@ -263,8 +263,10 @@ def read_with_model(
             lost_reference = sum(bool(trouble) for *_, trouble in decomposed)
             for _, counted, _ in decomposed:
                 problems.update({f"reference: {kind}": times for kind, times in counted.items()})
-        made.append(AnswerFacts(answer, answer_sentences, tuple(facts), lost, reference, lost_reference, problems))
-    return made
+        answers_facts.append(
+            AnswerFacts(answer, answer_sentences, tuple(facts), lost, reference, lost_reference, problems)
+        )
+    return answers_facts
 
 
 def facts_signature(options: ScifiOptions, maker: Parser | ChatOptions) -> str:
