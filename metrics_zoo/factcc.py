@@ -43,7 +43,10 @@ class FactCC(LoadedModelMetric):
         model = self.load(AutoModelForSequenceClassification)
         first = str(model.config.id2label.get(0)).upper()
         if model.config.num_labels != 2 or first not in ("CORRECT", "LABEL_0"):
-            raise UserError(f"{self.wanted.hub_id} has the label {first}; FactCC has CORRECT: check the model id.")
+            raise UserError(
+                f"{self.wanted.hub_id} has {model.config.num_labels} labels, the first {first}; FactCC has CORRECT and "
+                "INCORRECT: check the model id."
+            )
         # do_lower_case: bert-base-uncased's vocabulary; not every copy of the checkpoint says so.
         tokens = PairTokens(load_tokenizer(self.model_folder, do_lower_case=True), 512, "longest-tie-statement")
         return PairClassifier(model, tokens, self.batch_tokens, self.device)

@@ -143,7 +143,7 @@ class Sheets(dict[str, Table], WrittenOnce):
         drawn = [self[name]] if name else [sheet for sheet in self.values() if has_intervals(sheet.records)]
         if not drawn or not has_intervals(drawn[0].records):
             where = name or "these tables"
-            raise UserError(f"{where} has no interval (columns low and high) to draw: to_frame() has the numbers.")
+            raise UserError(f"No interval to draw (columns low and high) in {where}: to_frame() has the numbers.")
         return records_forest(drawn[0].records, f"{drawn[0].name}: {drawn[0].data.name}")
 
     def __repr__(self) -> str:

@@ -32,12 +32,12 @@ BROKEN = f"{MINE}{CARD}{SCORE}1 / 0\n"
 # of scoring.
 UNUSABLE = {
     BROKEN: "ZeroDivisionError: division by zero (own_metric_",
-    f"{MINE}{CARD}{SCORE}pass\n": "returned None: correct its code, which has to return a list",
+    f"{MINE}{CARD}{SCORE}pass\n": "returned None: return a list",
     f"def (\n{MINE}": "cannot be imported: SyntaxError: ",
     f"1 / 0\n{MINE}{CARD}": "cannot be imported: ZeroDivisionError: division by zero",
     f"{MINE}{CARD}": "does not define score()",
     f"{MINE}{SCORE}return []\n": "has no card: set card = MetricCard(",
-    f"{MINE}{NEEDS}{SCORE}return []\n": 'are not installed here: type "pip install nothing_here"',
+    f"{MINE}{NEEDS}{SCORE}return []\n": 'type "pip install nothing_here"',
     f"{MINE}{CARD}{SCORE}return []\n    def __init__(self, options): 1 / 0\n": "stopped with ZeroDivisionError: ",
 }
 NUMBERS = count()

@@ -144,7 +144,7 @@ REFUSED = {
         lambda folder: changed(
             folder, "config_sentence_transformers.json", prompts={"q": "query: "}, default_prompt_name="q"
         ),
-        r"puts the prompt 'query: ' before every text.*'source_prompt'",
+        r"puts 'query: ' before texts: set source_prompt",
     ),
     "no pooling file": (lambda folder: shutil.rmtree(folder / "1_Pooling"), r"lacks 1_Pooling/config.json"),
     "no modules": (lambda folder: (folder / "modules.json").unlink(), r"no modules.json.*'pooling'"),

@@ -289,7 +289,7 @@ def few(sources, statements):
         (lambda source, statement: 1.0, "<function <lambda>"),
         (functools.partial(contains, "a"), "functools.partial"),
         ("text".count, "has none"),
-        (alone, "two texts"),
+        (alone, "too many positional arguments"),
         (few, "1 results"),
         (named_as_a_registered_one(), "'overlap'"),
     ],

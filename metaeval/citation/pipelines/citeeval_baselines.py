@@ -129,8 +129,8 @@ def add_baselines(
                     columns[f"{key}_most{ending}"] = cells(units.best)
         statements.update({key: [row[key] for row in judged.words] for key in (judged.words or [{}])[0]})
         reasons = {None: "got no label", UNREAD: "got none of the three", NO_PASSAGE: "of no passage with text"}
-        labels = judged.labels
-        lost = [f"{count(labels[label], 'citation')} {why}" for label, why in reasons.items() if labels[label]]
+        of_labels = judged.labels
+        lost = [f"{count(of_labels[label], 'citation')} {why}" for label, why in reasons.items() if of_labels[label]]
         if lost:
             labels.append((plain(str(judge)), "; ".join(lost)))
 

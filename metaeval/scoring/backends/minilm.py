@@ -59,7 +59,10 @@ def locate(files: ModelFiles) -> dict[str, Path]:
     for name, path in paths.items():
         sha256 = sha256_file(path)
         if sha256 != files.sha256[name]:
-            raise UserError(f"{path} is not {name} of {files.hub_id} (SHA-256 {sha256}): delete and fetch it again.")
+            raise UserError(
+                f"{path} is not the published {name} of {files.hub_id} (SHA-256 {sha256}, expected "
+                f"{files.sha256[name]}): delete and fetch it again."
+            )
     return paths
 
 

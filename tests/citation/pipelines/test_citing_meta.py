@@ -323,7 +323,7 @@ def test_annotators_and_what_is_valued(meta):
         ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is given"),
         ({"model": "tiny"}, (), "None of these pipelines uses a chat model"),
         ({}, ("gaps=repsonse",), "it should be 'left out', 'response' or 'full marks'"),
-        ({"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}}, (), "holds 1 rating, and"),
+        ({"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}}, (), "holds 1 rating"),
         ({"answers": {"a": ("Ships.", "s", "g", [(None,)])}}, (), "holds 0 ratings"),
     ],
 )
