@@ -59,10 +59,13 @@ def prepare_decisions(config: RunConfig, source: Job | RatedSet) -> tuple[Frame,
     ((protocol, options),) = find_protocols(config)
     frame = source.frame(protocol)
     if not (frame.levels and np.isin(frame.gold, (0, 1, 2)).all()):
-        raise UserError(f"Decisions need levels, and {frame.name} holds ratings: choose others, or -p verdicts.")
+        raise UserError(
+            f"Decisions need levels, and {frame.name} holds ratings: choose data with levels, or -p verdicts."
+        )
     present = levels_of(frame)
     if present.size < 2:
-        raise UserError(f"Every row of {frame.name} is {LEVELS[present[0]]}: two are needed.{frame.unknown_levels()}")
+        only = LEVELS[present[0]]
+        raise UserError(f"Every row of {frame.name} is {only}: decisions need two levels.{frame.unknown_levels()}")
     return frame, (protocol, options)
 
 
