@@ -30,7 +30,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, NonNegativeInt, ValidationError
 from pydantic_core import ErrorDetails
 
 from metaeval.core.errors import Problem, UserError, shown, shown_with_hint
@@ -101,7 +101,7 @@ class _EvidenceSet(BaseModel):
 class _CitationLine(_Line):
     statement: Filled
     document: Filled
-    id: Filled = Field(default_factory=lambda known: f"{known.get('statement')}:{known.get('document')}")
+    id: Filled
     level: Annotated[SupportLevel, BeforeValidator(_level)]
     evidence: _EvidenceSet = _EvidenceSet()
     evidence_sets: list[_EvidenceSet] = []
@@ -130,7 +130,8 @@ def _read_line(line: int, record: Any, problems: list[Problem]) -> _Line | None:
     if {"evidence", "evidence_sets"} <= record.keys():
         problems.append(Problem(line, "evidence_sets", "given together with evidence", "one of the two"))
     try:
-        return _LINES[kind].model_validate({name: value for name, value in record.items() if name != "type"})
+        ends = {"id": f"{record.get('statement')}:{record.get('document')}"} if kind == "citation" else {}
+        return _LINES[kind].model_validate(ends | {name: value for name, value in record.items() if name != "type"})
     except ValidationError as error:
         faults = (fault for fault in error.errors() if fault["type"] != "default_factory_not_called")
         problems += [_problem(line, fault, _LINES[kind]) for fault in faults]
