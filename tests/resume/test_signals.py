@@ -158,7 +158,7 @@ def test_sixty_signals_to_a_citation_pipeline(life, tmp_path):
     answers = tmp_path / "answers.jsonl"
     answers.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     argv = ["cite", "alce", str(answers), "--nli", "overlap", "--nli", "rouge", "--threshold", "0.4"]
-    argv += ["--splitter", "rules", "--set=interval.resamples=10"]
+    argv += ["--set=splitter=rules", "--set=interval.resamples=10"]
     assert check_lives(life, argv, tmp_path, kills=60, seed=6, stores=[SCORES]) > 20
 
 
