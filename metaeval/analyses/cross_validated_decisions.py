@@ -109,7 +109,9 @@ def scored_rows(frame: Frame, column: AlignedColumn, folds: int) -> Judgements:
         raise UserError(f"Metric {column.name!r} scored no row of {frame.name} of level {' or '.join(absent)}.")
     groups = np.unique(rows.group).size
     if groups < folds:
-        raise UserError(f"{column.name} scored {groups} groups of {frame.name}, fewer than {folds} folds: lower them.")
+        raise UserError(
+            f"{column.name} scored {groups} groups of {frame.name}, fewer than {folds} folds: set folds lower."
+        )
     return rows
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import Field
 
 from metaeval.core import registry
-from metaeval.core.declared import OptionText, Strict, validated
+from metaeval.core.declared import OptionText, Strict, as_list, validated
 from metaeval.core.errors import UserError, shown, unknown
 from metaeval.core.files import read_bytes
 from metaeval.core.parsing import MalformedError, parse_yaml, read_yaml
@@ -69,7 +69,8 @@ def _untrusted(settings: Mapping[str, Any]) -> Iterator[str]:
     for field, kind in _NAMES.items():
         listed = settings.get(field)
         # A text is cut at its commas, as it is where it is read.
-        names = listed.split(",") if isinstance(listed, str) else listed if isinstance(listed, list | tuple) else ()
+        listed = as_list(listed)
+        names = listed if isinstance(listed, list | tuple) else ()
         texts = (name for name in names if isinstance(name, str) and not name.startswith("scores:"))
         yield from (f"{field}: {shown(name)}" for name in texts if registry.is_code(kind, name))
     of_metrics = settings.get("metric_options")

@@ -274,7 +274,9 @@ def _job(config: RunConfig, name: str, split: str, corpus: Corpus) -> Job:
     chunking, evidence = config.chunk.chunking(), config.evidence
     whole_pages = config.whole_pages
     if evidence.place == "chunk" and (whole_pages or config.unit == "evidence"):
-        raise UserError(f"evidence.place=chunk is for chunks, and with unit={config.unit} none are read: leave it out.")
+        raise UserError(
+            f"evidence.place=chunk is for chunks, and with unit={config.unit} there are none: set unit=chunk."
+        )
     if whole_pages:
         whole = statement_pairs if config.unit == "statement" else page_pairs
         table = replace(whole(corpus, chunking, evidence.threshold), pool=config.pool)

@@ -51,7 +51,7 @@ def worker_pool(config: RunConfig) -> Iterator[Pool | None]:
         return
     workers, devices = config.executor.workers, devices_of(config.executor.devices)
     if devices and workers not in (0, len(devices)):
-        raise UserError(f"executor.workers is {workers} and executor.devices names {len(devices)}: leave it out.")
+        raise UserError(f"executor.workers is {workers} and executor.devices names {len(devices)}: give one of them.")
     if os.name != "posix":
         raise UserError("Several processes need Linux or macOS: leave executor.workers and executor.devices out.")
     with closing(ProcessPool(places(workers or len(devices), devices))) as processes:

@@ -80,7 +80,7 @@ def test_gold_between_the_levels_is_counted_and_can_be_cut(cli, refused, tmp_pat
     write(tmp_path / "off.csv", {"id": range(60), "gold": gold + 0.1, "mine": scores})
     for given, says in (
         (["off.csv", "-p", "classification", CUT], "which multi_class=ovo does not need"),
-        (["off.csv", "--set=dataset_options.cut=half"], 'dataset_options.cut is "half": allowed: a number'),
+        (["off.csv", "--set=dataset_options.cut=half"], 'dataset_options.cut is "half"; allowed: a number'),
         (["off.csv", "--map=gold=gold", "--map=group=gold"], '"gold" is given for gold and group'),
         (["off.csv", "--set=dataset_options.metrics=gold"], 'column "gold" is listed in dataset_options.metrics, but'),
     ):

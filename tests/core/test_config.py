@@ -127,7 +127,7 @@ def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml
     ("text", "setting"),
     [
         ("metrics: [overlap, 'mine:Mine']", 'metrics: "mine:Mine"'),
-        ("metrics: overlap, worker:touch x", 'metrics: " worker:touch x"'),
+        ("metrics: overlap, worker:touch x", 'metrics: "worker:touch x"'),
         ("metrics: ['ensemble:overlap+ worker:touch x']", "metrics: "),
         ("metrics: ['ensemble:overlap+scores:mine']", "metrics: "),
         ("metrics: ['overlap:Mine']", 'metrics: "overlap:Mine"'),
@@ -163,6 +163,7 @@ def test_trust_is_for_files_with_code_and_comes_from_no_file(yaml):
     assert load_run(None, {"metrics": "mine:Mine"}).metrics == ("mine:Mine",)
     names = "overlap", "nli:some/model", "nli:model", "cosine:model", "ensemble:overlap+rouge", "scores:mine.jsonl"
     assert load_run(yaml(f"metrics: {[*names]}\n"), {}).metrics == names
+    assert load_run(yaml("metrics: overlap, scores:mine.jsonl"), {}).metrics == ("overlap", "scores:mine.jsonl")
 
 
 def test_a_folder_of_an_experiments_name_is_no_experiment(tmp_path, monkeypatch):

@@ -102,7 +102,7 @@ def _lengths(panel: Panel, frame: Frame) -> PartNames:
     else:
         texts = [source.rows[number].statement for number in frame.numbers]
     if not all(texts):
-        raise UserError(f"{frame.name} lacks texts of rated rows, so that their lengths are unknown: leave it out.")
+        raise UserError(f"{frame.name} lacks texts of rated rows, so lengths are unknown: leave --by length out.")
     words = distinct = np.array([len(text.split()) for text in texts], dtype=np.int64)
     if not isinstance(source, RatedSet):
         firsts = {source.rows[number].statement_id: place for place, number in enumerate(frame.numbers)}

@@ -120,7 +120,7 @@ def _ratings(name: str, table: UserTable, read: _Read, chosen: Mapping[str, str]
     dimension, limit = chosen.get("gold", ""), chosen.get("cut")
     if limit is not None and not is_finite(limit):
         what = "a number such as 0.5, from which on ratings count as 1"
-        raise UserError(f"dataset_options.cut is {shown(limit)}: allowed: {what}.")
+        raise UserError(f"dataset_options.cut is {shown(limit)}; allowed: {what}.")
     columns, golds, metrics, costs, words = read
     names = [side for side, gold in golds.items() if not np.isnan(gold).all()]
     if dimension in names:

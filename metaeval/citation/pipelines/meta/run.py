@@ -133,7 +133,9 @@ class MetaEvaluation:
             named = self.asking.model_fields_set & ChatOptions.model_fields.keys()
             self.chat = ChatOptions(**self.asking.model_dump(include=named))
         elif options.names_model or options.idle:
-            raise UserError("None of these pipelines uses a chat model: leave it out or add citeeval, lqac, attrscore.")
+            raise UserError(
+                "None of these pipelines uses a chat model: leave --model out or add citeeval, lqac, attrscore."
+            )
         decides = "AutoAIS needs decisions" if "autoais" in self.names else ""
         decided = {"alce", "aliice", "autoais"} & {*self.names}
         self.judges = Judges(options, progress, decides=decides) if decided else ()
