@@ -101,7 +101,7 @@ def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):
 
     assert "Did you mean 'good'" in refused("compare", "god", "poor", *data)
     assert "1 is given: 'good'" in refused("compare", "good", *data)
-    assert "their lengths are unknown" in refused("compare", *data, "--by", "length", *QUICK)
+    assert "lengths are unknown" in refused("compare", *data, "--by", "length", *QUICK)
     assert "rates whole texts" in refused("compare", *data, "--by", "position", *QUICK)
 
 
