@@ -66,9 +66,11 @@ def published_for(dataset: str, split: str, unit: Unit, protocol: str) -> Publis
     """Return the paper that published values for this data, unit and protocol, with them alone; None where none did.
 
     They are raw. Of several papers the first in the order of `published_files` is taken. Raises `UserError` for an
-    invalid file.
+    invalid file that names the data.
     """
     for path in published_files():
+        if dataset not in read_text(path):  # parsing every file takes longer than evaluating a small set
+            continue
         paper = read_published(path)
         if (paper.dataset, paper.unit) == (dataset, unit) and paper.split in (None, split) and protocol in paper.tables:
             table = paper.tables[protocol]
@@ -92,5 +94,5 @@ def read_published(path: Path) -> PublishedPaper:
 
 @lru_cache(maxsize=64)
 def _published_paper(text: str, place: str) -> PublishedPaper:
-    # Every protocol of a run looks through the same files, and to parse them takes longer than to evaluate a small set.
+    # Every protocol of a run looks through the same files.
     return validated(PublishedPaper, yaml_settings(text, place), place)
