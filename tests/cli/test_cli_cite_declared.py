@@ -116,6 +116,7 @@ def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(ran, fake, answers, 
         (f"scifi answers.jsonl --replay {RECORDED}", f"The replies are in {RECORDED}: no chat model is asked"),
         ("meta rated.jsonl", "No pipeline here asks a chat model: nothing is sent, and nothing is paid."),
     ],
+    ids=["parser", "replay", "metrics"],
 )
 def test_a_dry_run_says_that_nobody_is_asked(ran, answers, typed, says):
     assert ran("cite", *typed.split(), "--nli", "overlap", "--dry-run").out.startswith(says)
