@@ -28,6 +28,7 @@ OFFLINE = [
     "aliice answers.jsonl --nli rouge-2 --threshold soft --profile released",
     "scifi answers.jsonl --nli overlap,rouge --threshold overlap=0.5 -s group=joint -s uncited=fails"
     " -s metric_options.rouge.stem=true -s interval.level=0.9",
+    "scifi answers.jsonl --nli overlap --profile paper -s tokenizer=words",
     "meta rated.jsonl --nli overlap --threshold 0.5 -s profile=released",
     "meta rated.jsonl --scores scores.jsonl",
     "meta rated.jsonl --nli overlap --pipelines scifi,autoais --scenario cited -s interval.level=0.9 -s gaps=response",

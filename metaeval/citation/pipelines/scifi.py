@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.chat_models import Chat, ChatOptions, estimate_for
@@ -21,7 +21,15 @@ from metaeval.citation.pipelines.cited import TEXT, CitedTable, Definition, Lack
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import counts_text
 from metaeval.citation.scifi import answer_measures, facts
-from metaeval.citation.scifi.data_model import AnswerFacts, CoverageLine, FactLine, ScifiOptions, read_sentences
+from metaeval.citation.scifi.data_model import (
+    DEFAULTS,
+    PAPER,
+    AnswerFacts,
+    CoverageLine,
+    FactLine,
+    ScifiOptions,
+    read_sentences,
+)
 from metaeval.citation.scifi.fact_entailment import counter, coverage_lines, fact_lines
 from metaeval.core.declared import Flag, one_of
 from metaeval.core.errors import UserError, count
@@ -68,6 +76,9 @@ class FactOptions(shared.ReadsAnswers, shared.AsksChat, shared.JudgedByMetrics):
 
     untyped = frozenset({"format", "sources", "parser", "tokenizer", "prompts"})
 
+    profile: Annotated[Literal["paper"] | None, Flag("NAME")] = None
+    """Definition: paper (a metric's threshold decides, uncited=fails, group=nearest, tokens of TRUE's T5). Default: as
+    the options say."""
     threshold: shared.Threshold = None
     """Least score of a supported fact: X, or NAME=X,NAME=X (default: a fact's value is its score)."""
     model: Annotated[str | None, Flag("NAME")] = None
@@ -83,7 +94,14 @@ class FactOptions(shared.ReadsAnswers, shared.AsksChat, shared.JudgedByMetrics):
     def rules(self) -> ScifiOptions:
         """The options of making and scoring facts."""
         names = ScifiOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        return ScifiOptions(facts="model" if self.names_model else "parser", **self.model_dump(include={*names}))
+        typed = names & self.model_fields_set if self.profile else names
+        facts = "model" if self.names_model else "parser"
+        return replace(PAPER if self.profile else DEFAULTS, facts=facts, **self.model_dump(include={*typed}))
+
+    @property
+    def find(self) -> Callable[..., Cutoff]:
+        """What finds a metric's cut-off: in the profile paper, a fact is entailed or not."""
+        return find_cutoff if self.profile else fact_cutoff
 
 
 class ScifiCommand(FactOptions):
@@ -91,8 +109,9 @@ class ScifiCommand(FactOptions):
 
     untyped = frozenset({"group", "uncited"})
 
-    group: Annotated[str, one_of("group", ("max", "joint")), Flag("HOW")] = "max"
-    """Marks that stand together: each passage by itself (max), or all as one (joint)."""
+    group: Annotated[str, one_of("group", ("max", "joint", "nearest")), Flag("HOW")] = "max"
+    """Marks that stand together: each passage by itself (max), all as one (joint), or only the mark nearest to the fact
+    (nearest)."""
     uncited: Annotated[str, one_of("uncited", ("left out", "fails")), Flag("HOW")] = "left out"
     """Facts of sentences without a citation: left out, or fails (0)."""
 
@@ -119,7 +138,7 @@ def fact_maker(options: FactOptions) -> Parser | ChatOptions:
 
     Raises `UserError` for a prompt, tokenizer or parser that cannot be loaded, and for idle options of a model.
     """
-    counter(options.tokenizer)
+    counter(options.rules.tokenizer)
     if not options.names_model:
         if idle := options.idle:
             raise UserError(f"{idle[0]} is for chat models; a parser makes the facts: give --model or leave it out.")
@@ -172,6 +191,7 @@ def judge_facts(
 ) -> tuple[CitedTable, Sequence[Note], Sequence[tuple[int, str]]]:
     """Return the table of facts that each metric judges, its notes, and numbers of sentences, facts and marks."""
     rules, splitter = options.rules, find_sentence_splitter(options.splitter)
+    profile = f"profile {options.profile}, " if options.profile else ""
     with nullcontext() if isinstance(maker, Parser) else options.opened(maker, progress) as chat:
         read, fields = make_facts(answers, rules, maker, splitter, chat)
     cited = CitedTable(
@@ -183,7 +203,7 @@ def judge_facts(
         {"pipeline": "scifi", "options": rules.signature, "splitter": splitter.name, **fields},
         DEFINITIONS,
         ("a fact's value is the score itself, from 0 to 1", "a fact's value is 1 from {} on ({}), else 0"),
-        profile=f"facts by a {'chat model' if options.names_model else 'parser'}",
+        profile=f"{profile}facts by a {'chat model' if options.names_model else 'parser'}",
     )
     lines: Sequence[FactLine] = ()
     for backend in judges:
@@ -275,7 +295,7 @@ def _lost_sentences(read: Sequence[AnswerFacts]) -> str:
 
 
 def _run(options: ScifiCommand, progress: Progress) -> Done:
-    judges, maker = Judges(options, progress, find=fact_cutoff), fact_maker(options)
+    judges, maker = Judges(options, progress, find=options.find), fact_maker(options)
     answers = shared.answers_in(options)
     if options.dry_run:
         how = options.rules, maker, find_sentence_splitter(options.splitter), options.replay

@@ -16,7 +16,7 @@ from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.cited import CitedSheets, CitedTable
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, value_records
-from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_cutoff, fact_maker, judge_facts
+from metaeval.citation.pipelines.scifi import FactOptions, estimate, fact_maker, judge_facts
 from metaeval.citation.pipelines.scifi_groups import group_table
 from metaeval.citation.scifi.text_statistics import citation_counts, shares_of
 from metaeval.core.declared import Flag, as_list
@@ -92,7 +92,7 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
         raise UserError(f"The paper's tables use one metric, and {len(options.nli)} are given as nli: give only one.")
     wanted, splitter = options.tables, find_sentence_splitter(options.splitter)
     judged = set(wanted) != {1}
-    judges, maker = Judges(options, progress, needed=judged, find=fact_cutoff), fact_maker(options)
+    judges, maker = Judges(options, progress, needed=judged, find=options.find), fact_maker(options)
     answers = shared.answers_in(options)
     if options.dry_run:
         text = estimate(answers, options.rules, maker, splitter, options.replay)

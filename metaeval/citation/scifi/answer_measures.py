@@ -110,11 +110,11 @@ def citations_without_facts(read: Sequence[AnswerFacts], lines: Sequence[FactLin
 
     Open: citations without a fact in sentences of which facts, or a fact's segment, are missing.
     """
-    assigned: set[tuple[str, int, int]] = set()
+    assigned: dict[tuple[str, int, int], set[int | None]] = {}
     doubtful = {(each.answer.id, number) for each in read for number in each.lost}
     for line in lines:
         if line.cited_at is not None:
-            assigned.add((line.answer, line.sentence, line.cited_at))
+            assigned.setdefault((line.answer, line.sentence, line.cited_at), set()).update(line.citations)
         elif line.state == "unjudged":
             doubtful.add((line.answer, line.sentence))
     shares = []
@@ -122,8 +122,10 @@ def citations_without_facts(read: Sequence[AnswerFacts], lines: Sequence[FactLin
         hits = total = missing = 0
         for sentence in each.sentences:
             key = (each.answer.id, sentence.number)
-            used = sum(len(group.marks) for group in sentence.groups if (*key, group.at) in assigned)
-            unused = sum(len(group.marks) for group in sentence.groups) - used
+            states = [
+                mark.number in assigned.get((*key, group.at), ()) for group in sentence.groups for mark in group.marks
+            ]
+            used, unused = states.count(True), states.count(False)
             if key in doubtful:
                 missing, total = missing + unused, total + used
             else:

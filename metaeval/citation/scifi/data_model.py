@@ -39,14 +39,15 @@ class ScifiOptions:
     facts: who makes facts of sentences: the parser or a chat model. prompts: folder of prompts in place of our own:
     decomposition.txt asks for the facts of a {sentence}, mapping.txt for the segment of a {fact}. uncited: value of a
     fact that no citation reaches: it is left out, or 0 (fails). group: how marks that stand together are read: each
-    passage by itself (max), or all as one premise (joint). tokenizer: unit of the window: words, or the tokens of a
-    tokenizer (its hub id or folder). window: most words (or tokens) in a chunk of a passage; the best chunk decides.
+    passage by itself (max), all as one premise (joint), or only the mark that is nearest to the fact (nearest).
+    tokenizer: unit of the window: words, or the tokens of a tokenizer (its hub id or folder). window: most words (or
+    tokens) in a chunk of a passage; the best chunk decides.
     """
 
     facts: Literal["parser", "model"] = "parser"
     prompts: Path | None = None
     uncited: Literal["left out", "fails"] = "left out"
-    group: Literal["max", "joint"] = "max"
+    group: Literal["max", "joint", "nearest"] = "max"
     tokenizer: str = "words"
     window: int = 256
 
@@ -58,6 +59,9 @@ class ScifiOptions:
 
 
 DEFAULTS = ScifiOptions()
+
+# The paper's definition (Appendix C.3), with the tokenizer of its entailment model.
+PAPER = ScifiOptions(uncited="fails", group="nearest", tokenizer="google/t5_xxl_true_nli_mixture")
 
 SegmentMatch = Literal["verbatim", "case folded", "fuzzy", "sentence", "not asked", "no reply"]
 

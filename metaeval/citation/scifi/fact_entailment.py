@@ -210,6 +210,9 @@ def _draft(
     # Where no reply named its segment, the fact may belong to any of several groups.
     unknown = fact.trouble and len(sentence.groups) > 1
     group, distance = (None, None) if unknown else assign(fact, sentence)
+    marks = group.marks if group else ()
+    if group and options.group == "nearest":  # the paper has one citation a fact
+        marks = marks[:1] if group.at >= end else marks[-1:]
     line = FactLine(
         **answer_cells(each.answer),
         sentence=sentence.number,
@@ -222,7 +225,7 @@ def _draft(
         segment_start=start,
         segment_end=end,
         match=match,
-        citations=tuple(mark.number for mark in group.marks) if group else (),
+        citations=tuple(mark.number for mark in marks),
         cited_at=group.at if group else None,
         distance=distance,
     )
@@ -230,7 +233,7 @@ def _draft(
         return replace(line, state="unjudged", reason=fact.trouble), []
     if group is None:
         return replace(line, state="uncited", value=0.0 if options.uncited == "fails" else None), []
-    places = [find_place(mark.number, len(passages))[0] for mark in group.marks]
+    places = [find_place(mark.number, len(passages))[0] for mark in marks]
     cited = tuple(dict.fromkeys((place, passages[place]) for place in places if place is not None))
     # The premises are chunks of each passage alone, or of all passages as one text.
     texts = [cited] if options.group == "joint" else [(passage,) for passage in cited]

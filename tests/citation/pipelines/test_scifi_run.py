@@ -12,7 +12,7 @@ import metaeval
 from metaeval.citation.chat_models import recording
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.options import answers_in
-from metaeval.citation.pipelines.scifi import SCIFI, fact_cutoff, fact_maker, judge_facts
+from metaeval.citation.pipelines.scifi import SCIFI, fact_maker, judge_facts
 from metaeval.citation.scifi.facts import read_with_model
 from metaeval.core.errors import UserError
 from metaeval.llm.messages import read_reply
@@ -177,7 +177,10 @@ def test_two_backends_are_held_against_each_other(assessed):
     assert [texts["a", "uncited"], texts["b", "uncited"], texts["b", "density"]] == [1, None, None]
 
 
-@pytest.mark.parametrize(("option", "expected"), [(("group", "joint"), 1.5 / 4), (("uncited", "fails"), 1.5 / 5)])
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [(("group", "joint"), 1.5 / 4), (("group", "nearest"), 1.5 / 4), (("uncited", "fails"), 1.5 / 5)],
+)
 def test_options_reach_the_numbers_and_the_signature(assessed, option, expected):
     found = assessed(resamples=0, **dict([option]))
     assert values(found)["old", "entailment_facts"] == pytest.approx(expected)
@@ -207,19 +210,33 @@ def test_rows_say_what_became_of_every_fact(assessed):
 
 
 def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided():
-    def cutoffs(names, threshold):
-        options = SCIFI.options(files=["a.jsonl"], nli=names, threshold=threshold)
-        return {name: cutoff.value for name, cutoff in Judges(options, find=fact_cutoff).cutoffs.items()}
+    def cutoffs(names, threshold, profile=None):
+        options = SCIFI.options(files=["a.jsonl"], nli=names, threshold=threshold, profile=profile)
+        return {name: cutoff.value for name, cutoff in Judges(options, find=options.find).cutoffs.items()}
 
+    assert cutoffs("overlap", None, "paper") == {"overlap": 0.63}
     names = ("overlap", "minilm-bertscore", "rouge")
     assert cutoffs(names, "rouge=0.3") == {"overlap": None, "minilm-bertscore": 0.67, "rouge": 0.3}
     assert cutoffs("overlap", 0.2) == {"overlap": 0.2}
     assert cutoffs("overlap", "soft") == {"overlap": None}
 
 
+def test_the_profile_paper_is_the_options_that_it_names_and_typed_ones_go_before_it(assessed, letters):
+    how = {"profile": "paper", "tokenizer": letters, "resamples": 0}
+    found = assessed(threshold=0.5, **how)
+    # Old: 0.9 and 0.6 are entailed; 0, the mark that cites nothing and "Fish swim." are not; one has no verdict.
+    assert (values(found)["old", "entailment_facts"], values(found)["old", "count_valued"]) == (2 / 5, 5)
+    assert f"uncited=fails,group=nearest,tokenizer={letters},window=256|" in found.signatures[0]
+    typed = assessed(threshold=0.5, **how, uncited="left out", group="max")
+    assert values(typed)["old", "entailment_facts"] == 2 / 4
+    assert f"uncited=left out,group=max,tokenizer={letters},window=256|" in typed.signatures[0]
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
+        ({"profile": "released"}, "released"),
+        ({"profile": "paper", "tokenizer": "/none"}, "tokenizer=/none cannot be loaded"),
         ({"grupo": "max"}, "grupo"),
         ({"group": "all"}, "Unknown group 'all'"),
         ({"base_url": "http://h/v1"}, "base-url is for chat models"),
