@@ -92,6 +92,7 @@ def test_coverage(made, text, reference, hits, total):
         # Of marks behind the fact the first is nearest, of marks before it the last; the others have no fact.
         ("He swam [2][1][3].", "swam", (2,), (2, 3)),
         ("Old [2][1] he ran.", "he ran", (1,), (1, 2)),
+        ("He swam [2][1].", "He swam.", (2,), (1, 2)),  # the full stop is no word of the fact
         ("He swam [1].", "swam", (1,), (0, 1)),
         ("He swam.", "swam", (), (0, 0)),
     ],

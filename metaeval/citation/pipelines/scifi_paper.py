@@ -28,7 +28,8 @@ from metaeval.report.table import Cell, Note, Rank, Record, Table, format_value,
 from metaeval.stats.arrays import Ints
 from metaeval.stats.estimate import Estimate
 
-# Last parts of systems' names (MODEL/STRATEGY, as `cite generate` writes them) that are lines of a model's block.
+# Parts of systems' names (MODEL/STRATEGY or MODEL/STRATEGY/CONDITION, as `cite generate` writes them) that are, with
+# the condition, lines of a model's block.
 STRATEGIES = ("truncated", "summary", "two-stage")
 
 _COLUMNS = (
@@ -82,9 +83,15 @@ Models = Mapping[str, Mapping[str, Ints]]
 
 
 def split_name(system: str) -> tuple[str, str]:
-    """Return model and strategy of a system; one that names no strategy is a model with the strategy "answers"."""
-    model, _, strategy = system.rpartition("/")
-    return (model, strategy) if model and strategy.casefold() in STRATEGIES else (system, "answers")
+    """Return model and strategy of a system; one that names no strategy is a model with the strategy "answers".
+
+    What follows a strategy, such as "oracle", is a condition, and part of it: "two-stage/oracle".
+    """
+    for parts in (1, 2):
+        model, *rest = system.rsplit("/", parts)
+        if model and len(rest) == parts and rest[0].casefold() in STRATEGIES:
+            return model, "/".join(rest)
+    return system, "answers"
 
 
 def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
@@ -109,7 +116,7 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
     models: dict[str, dict[str, Ints]] = {split_name(answer.system)[0]: {} for answer in cited.answers}
     steps = {name: place for place, name in enumerate(STRATEGIES)}
     systems = [(*split_name(name), cited.rows(number)) for number, name in enumerate(cited.systems)]
-    for model, strategy, rows in sorted(systems, key=lambda each: steps.get(each[1].casefold(), 0)):
+    for model, strategy, rows in sorted(systems, key=lambda each: steps.get(each[1].casefold().partition("/")[0], 0)):
         models[model][strategy] = rows
     sheets: list[Table] = []
     if 1 in wanted:
@@ -216,8 +223,8 @@ TABLES_SCIFI = Analysis(
     summary="Make Tables 1, 2, 3 and 6 of the SCiFi paper from answers.",
     about="""Models are blocks and strategies lines, after the systems' names MODEL/STRATEGY, as 'cite generate' writes
 them. Table 1 has statistics of any data set, and alone (--table 1) judges nothing. Table 6 is Table 2 on answers to
-positive documents alone. Table 4 and the values of Figure 2 count texts by a field of their records: -s by=topic, -s
-by=views. Source: Cao and Wang 2024 (arXiv 2406.06125).""",
+positive documents alone (MODEL/STRATEGY/oracle). Table 4 and the values of Figure 2 count texts by a field of their
+records: -s by=topic, -s by=views. Source: Cao and Wang 2024 (arXiv 2406.06125).""",
     examples=[
         "cite tables-scifi truncated.jsonl summary.jsonl --nli overlap",
         "cite tables-scifi before.jsonl after.jsonl --trained llama=llama-lora",

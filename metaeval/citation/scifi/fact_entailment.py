@@ -211,8 +211,8 @@ def _draft(
     unknown = fact.trouble and len(sentence.groups) > 1
     group, distance = (None, None) if unknown else assign(fact, sentence)
     marks = group.marks if group else ()
-    if group and options.group == "nearest":  # the paper has one citation a fact
-        marks = marks[:1] if group.at >= end else marks[-1:]
+    if group and options.group == "nearest":  # the first behind the fact, or the last where words of it follow
+        marks = marks[-1:] if any(map(str.isalnum, sentence.text[group.at : end])) else marks[:1]
     line = FactLine(
         **answer_cells(each.answer),
         sentence=sentence.number,

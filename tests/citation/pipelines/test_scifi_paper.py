@@ -74,6 +74,39 @@ def test_models_are_blocks_and_strategies_lines_with_the_papers_marks(tables):
     assert len(table.records) == 5 * 4
 
 
+@pytest.mark.parametrize(
+    ("system", "model", "strategy"),
+    [
+        ("meta/llama/two-stage", "meta/llama", "two-stage"),
+        ("gpt-4/Summary/oracle", "gpt-4", "Summary/oracle"),
+        ("meta/llama/truncated/10-snippet", "meta/llama", "truncated/10-snippet"),
+        ("summary", "summary", "answers"),
+        ("summary/oracle", "summary/oracle", "answers"),
+        ("a/two-stage/b/c", "a/two-stage/b/c", "answers"),
+        ("/summary", "/summary", "answers"),
+    ],
+)
+def test_a_systems_name_has_a_model_and_a_strategy_with_its_condition(system, model, strategy):
+    assert split_name(system) == (model, strategy)
+
+
+def test_answers_to_positive_documents_keep_model_and_strategy():
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+    rows = [
+        *answers("gpt", "two-stage/oracle", [RIGHT, "A Dane built it [2][1]. It rained."]),
+        *answers("tiny", "summary/oracle", [WRONG, WRONG]),
+        *answers("gpt", "truncated/oracle", [RIGHT, WRONG]),
+    ]
+    table = cite.tables_scifi(rows, profile="paper", tokenizer="words", table=[2], **RUN)["table-2"]
+    # The first: of three facts one is uncited, and one has the mark nearest to it, [2], which does not entail it.
+    assert {key: line[2] for key, line in cells(table).items()} == {
+        ("gpt", "truncated/oracle"): ("50.00", "best"),
+        ("gpt", "two-stage/oracle"): ("33.33", ""),
+        ("tiny", "summary/oracle"): ("0.00", ""),
+    }
+    assert list(dict.fromkeys((row["model"], row["strategy"]) for row in table.records)) == list(cells(table))
+
+
 def test_differences_after_training_are_paired(tables):
     (block,) = tables["table-3"].blocks
     assert block.title == "tiny to tiny-lora"
@@ -128,7 +161,6 @@ def test_the_command_is_typed_as_two_words_or_one_and_judges_nothing_for_statist
     assert ended.exit_code == 0, ended.output
     assert "Statistics of the texts" in ended.output
     assert set(shares_of(citation_counts([])).values()) == {None}
-    assert [split_name(name)[1] for name in ("meta/llama/two-stage", "summary")] == ["two-stage", "answers"]
 
 
 def test_statistics_are_counted_by_hand():
