@@ -14,6 +14,7 @@ from metaeval.citation.generation.stage_requests import (
     read_selection,
     read_summary,
     selection_in_text,
+    step_labels,
     summary_in_text,
 )
 from metaeval.citation.generation.strategies import sentences_of, steps_of
@@ -140,7 +141,6 @@ def test_of_a_longer_reply_the_first_sentence_is_taken(text, kept, cut):
     ("choice", "sentence", "lost"),
     [
         ('{"documents": []}', "", ("choice", "stopped at once")),
-        ('{"documents": [7, 3]}', "", ("choice", "unparsed")),  # the third has no summary, and cannot be chosen
         (Failure(Cause.REFUSED, "policy"), "", ("choice", "failed")),
         ('{"documents": [1]}', "  ", ("sentence", "unparsed")),
         ('{"documents": [1]}', "[1][2].", ("sentence", "unparsed")),  # no word is no sentence
@@ -161,32 +161,94 @@ def test_an_answer_that_breaks_off_is_lost_and_the_others_are_not(choice, senten
     assert second.answer.text == "They say so [1]. They say so [2]."
 
 
-def test_the_paper_s_prompts_are_answered_in_plain_text(tmp_path):
+@pytest.mark.parametrize(
+    ("odd", "taken"),
+    [
+        ('{"documents": [7, 3]}', 0),  # the third has no summary, and cannot be chosen
+        ('{"documents": ["two"]}', 0),
+        ("I would take the second one.", 0),
+        (reply('{"documents": [1', "length"), 0),
+        ('{"documents": [1, 7]}', 1),
+    ],
+)
+@pytest.mark.parametrize("at", [0, 1])
+def test_an_odd_choice_is_lost_and_not_the_answer(odd, taken, at):
+    good = writer({1: [[1], [2]]})
+
+    def say(prompt):
+        return odd if CHOICE in prompt and len(steps(prompt)) == at else good.say(prompt)
+
+    (result,) = generate([question()], Model(say), two_stage(), CHAT)
+    # Of the first sentence every document is taken, for there is no answer yet; later the answer ends.
+    first = (1,) if at or taken else (1, 2, 4)
+    expected = [first, *([(2,)] if not at else [(1,)] * taken)]
+    assert [step.documents for step in result.steps] == expected
+    marks = ["".join(f"[{number}]" for number in chosen) for chosen in expected]
+    assert result.answer.text == " ".join(f"They say so {each}." for each in marks)
+    assert result.problems["choices that name no document"] == 1 - taken
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "counted"),
+    [
+        ("Next Sentence: They say so [1].", "They say so [1].", 1),
+        ("**Sentence:** *They* say so [1].", "*They* say so [1].", 1),
+        ("<think>Hm.</think>next sentence:\nThey say so [1].", "They say so [1].", 1),
+        ("They say: so [1].", "They say: so [1].", 0),
+    ],
+)
+def test_the_paper_s_prompts_are_answered_in_plain_text_with_or_without_their_labels(tmp_path, said, text, counted):
+    labels = ("Written", "Chosen Documents") if counted else ("Sentence so far", "Document selection")
     files = {
         "summary": "Title: {title}\n\nText: {text}\n\nSummary:",
-        "choice": "Choose.\n\nQuestion: {question}\n\n{documents}\n\n{steps}\nWritten: {written}\nChosen Documents:",
+        "choice": f"Choose.\n\nQuestion: {{question}}\n\n{{documents}}\n\n{{steps}}\n{labels[0]}: {{written}}\n{labels[1]}:",
         "sentence": "Write.\n\nQuestion: {question}\n\n{documents}\n\nWritten: {written}\nNext Sentence:",
     }
-    for name, text in files.items():
-        (tmp_path / f"{name}.txt").write_text(text)
+    for name, file in files.items():
+        (tmp_path / f"{name}.txt").write_text(file)
 
     def say(prompt):
         if prompt.endswith("Summary:"):
-            return prompt.partition("Text: ")[2].split(".")[0]
+            return "Summary: " * counted + prompt.partition("Text: ")[2].split(".")[0]
         if prompt.startswith("Choose."):
-            return "[STOP]" if "so [1]" in prompt else " Document [1], [4]. "
-        return "They say so [1]."
+            label = f"{labels[1]}: " * counted
+            return f"{label}[STOP]" if "so [1]" in prompt else f"{label} Document [1], [4]. "
+        return said
 
     model = Model(say)
     (result,) = generate([question()], model, two_stage(prompts=tmp_path), TEXT)
-    assert (result.answer.text, result.steps[0].documents) == ("They say so [1].", (1, 4))
+    assert (result.answer.text, result.steps[0].documents) == (text, (1, 4))
+    assert result.problems["labels of the prompt, left out"] == counted
     assert all("response_format" not in request.body for asked in model.rounds for request in asked)
     assert prompt_of(model.rounds[0][1]) == "Title: \n\nText: Barges carry coal.\n\nSummary:"
     assert prompt_of(model.rounds[3][0]) == (
         "Choose.\n\nQuestion: What of river 1?\n\nDocument [1] (Title: Oder)\nThe Oder is long\n\nDocument [2]\n"
-        "Barges carry coal\n\nDocument [4]\nFish live in it\n\nAnswer: (none)\nDocuments: [1][4]\n"
-        "Written: They say so [1].\nChosen Documents:"
-    )
+        "Barges carry coal\n\nDocument [4]\nFish live in it\n\n{0}: (none)\n{1}: [1][4]\n{0}: {2}\n{1}:"
+    ).format(*labels, text)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "labels"),
+    [
+        ("{steps}\nSo far:\n{written}\nNow choose.\nNumbers: ", ("So far:", "Numbers:")),
+        ("{steps}\nSentence: {written} Document selection:", ("Sentence:", "Document selection:")),
+        ("{written}\n{steps}\nNumbers:", ("Answer:", "Numbers:")),
+        ("Earlier:\n{steps}\n\nThe answer so far: {written}", ("Answer:", "Documents:")),
+    ],
+)
+def test_the_labels_of_steps_are_those_of_the_prompt(prompt, labels):
+    assert step_labels(prompt) == labels
+
+
+def test_worked_examples_end_in_a_choice_and_in_the_end_in_turn():
+    model = writer({1: [[1]]})
+    told = Model(lambda prompt: model.say(prompt.rpartition("\n\n\n")[2].removesuffix("\n\nReply:")))
+    shots = [replace(shot(), id=f"s{number}", question=f"What of river {number}?") for number in (7, 8, 9)]
+    generate([question()], told, two_stage(), CHAT, shots=shots)
+    examples = prompt_of(told.rounds[2][0]).split("\n\n\n")[:-1]
+    assert [json.loads(example.rpartition("Reply: ")[2])["documents"] for example in examples] == [[], [2], []]
+    told_before = [[step["documents"] for step in steps(each.partition("\n\nReply: ")[0])] for each in examples]
+    assert told_before == [[[1], [2]], [[1]], [[1], [2]]]
 
 
 @pytest.mark.parametrize(

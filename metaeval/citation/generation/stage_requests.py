@@ -52,6 +52,7 @@ _NO_NUMBERS = re.compile(r"\[?(?:NONE|STOP)\]?\.?")
 _NUMBERS = re.compile(r"\d{1,9}")
 _AROUND_NUMBERS = re.compile(r"documents?|and|[\s\[\](),;:.]", re.IGNORECASE)
 _THINKING = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
+_ANSWER_LABEL = re.compile(r"([^\n{}:]{1,99}:)\s*+\{written\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +111,10 @@ class Setup:
         self.options, self.whole, self.shots, self._chat = replace(options, context_words=context), options, shots, chat
         self._prompts = load_prompts(options, chat)
         self._plain = chat.output == "text"
-        self.read_summary = summary_in_text if self._plain else read_summary
-        self.read_selection = selection_in_text if self._plain else read_selection
+        self.read_summary, self.read_selection = read_summary, read_selection
+        if self._plain:
+            self.read_summary = lambda text: summary_in_text(self.spoken("summary", text))
+            self.read_selection = lambda text: selection_in_text(self.spoken("choice", text))
         self.examples: Mapping[Stage, Sequence[str]] = {}
 
     def request(self, stage: Stage, question: Answer, *shown: Any) -> ChatRequest:
@@ -147,8 +150,9 @@ class Setup:
         steps: earlier choices, for the stage choice. written: the answer so far, for choice and sentence.
         """
         shown = in_plain_text(documents) if self._plain else in_json(documents)
+        so_far, chosen = step_labels(self._prompts[stage].text)
         choices = [
-            f"Answer: {step.written or '(none)'}\nDocuments: {bracketed(step.documents)}"
+            f"{so_far} {step.written or '(none)'}\n{chosen} {bracketed(step.documents)}"
             if self._plain
             else quoted({"answer": step.written, "documents": list(step.documents)})
             for step in steps
@@ -172,9 +176,32 @@ class Setup:
         documents = whole_documents(question.passages, self.options.document_text)
         return tuple(fit(documents, self.options.context_words, words))
 
+    def spoken(self, stage: Stage, text: str) -> str:
+        """Return a reply's text without a block of thinking, and without the label of the prompt or stage before it."""
+        label = cue(self._prompts[stage].text) or "Reply:"
+        labels = rf"\A[\s*_#]*+(?:{re.escape(label[:-1])}|{stage})[*_]*+:(?:\*\*|__)?+\s*+"
+        return re.sub(labels, "", spoken(text)[0], flags=re.IGNORECASE)
+
     def numbers(self, documents: Sequence[int]) -> str:
         """Return the reply that selects documents by these numbers; without numbers, the one that ends an answer."""
         return (bracketed(documents) or "[STOP]") if self._plain else quoted({"documents": list(documents)})
+
+
+def cue(prompt: str) -> str:
+    """Return the label, with its colon, that a prompt ends with, such as "Next Sentence:"; "" for another end."""
+    last = prompt.rstrip().rpartition("\n")[2].rpartition("}")[2].strip()
+    return last if last.endswith(":") else ""
+
+
+def step_labels(prompt: str) -> tuple[str, str]:
+    """Return the labels by which a prompt for a choice asks: of the answer so far, and of the documents for the next.
+
+    Where the prompt ends without one, they are our own.
+    """
+    label = _ANSWER_LABEL.search(prompt)
+    if not (chosen := cue(prompt)):
+        return "Answer:", "Documents:"
+    return (label[1].strip() if label else "Answer:"), chosen
 
 
 def _cued(text: str) -> str:

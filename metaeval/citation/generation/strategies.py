@@ -125,7 +125,7 @@ def write_at_once(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     requests = [setup.request("answer", draft.question, draft.documents) for draft in going]
     for draft, reply in zip(going, ask(requests) if requests else [], strict=True):
         draft.shown = tuple(document.number for document in draft.documents)
-        draft.text = _text(draft, "answer", reply)
+        draft.text = _text(draft, "answer", reply, setup)
         draft.complete = True
 
 
@@ -147,8 +147,9 @@ def write_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
 def choose(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     """Ask which documents the next sentence of each draft needs, and add a step.
 
-    If it needs none, the draft is complete, or fails if it has no sentence yet. It also fails for an unreadable reply,
-    and if it has been shown none of the documents that the reply names.
+    If it needs none, the draft is complete, or fails if it has no sentence yet. A choice that cannot be read, or of
+    documents that do not exist alone, is lost and counted: the draft is complete, or has no sentence yet and rests on
+    every document.
     """
     requests = [setup.request("choice", draft.question, draft.documents, draft.steps, draft.text) for draft in drafts]
     for draft, reply in zip(drafts, ask(requests) if requests else [], strict=True):
@@ -156,8 +157,11 @@ def choose(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
         known = {document.number for document in draft.documents}
         chosen = tuple(number for number in numbers or () if number in known)
         draft.problems["documents chosen that do not exist"] += len(numbers or ()) - len(chosen)
-        if numbers is None or (numbers and not chosen):
-            draft.fail("choice", state if numbers is None else "unparsed", reply)
+        if lost := state == "unparsed" or bool(numbers and not chosen):
+            chosen = () if draft.text else tuple(sorted(known))
+        draft.problems["choices that name no document"] += lost
+        if numbers is None and not lost:
+            draft.fail("choice", state, reply)
         elif chosen:
             draft.steps.append(SentenceStep(draft.text, chosen))
         elif draft.text:
@@ -175,7 +179,7 @@ def write(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
         for draft in drafts
     ]
     for draft, reply in zip(drafts, ask(requests) if requests else [], strict=True):
-        text = _text(draft, "sentence", reply)
+        text = _text(draft, "sentence", reply, setup)
         sentence, *more = sentences_of(text) or [""]
         if draft.trouble is None and not any(map(str.isalnum, whole(sentence).without_marks().text)):
             draft.fail("sentence", "unparsed", reply)
@@ -187,13 +191,15 @@ def write(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
             draft.shown = tuple(sorted({*draft.shown, *step.documents}))
 
 
-def _text(draft: Draft, stage: Stage, reply: Reply) -> str:
-    """Return the text of a reply without a block of thinking; if there is none, fail the draft and return ""."""
-    text, state = read_answer(reply, lambda content: spoken(content)[0] or None)
+def _text(draft: Draft, stage: Stage, reply: Reply, setup: Setup) -> str:
+    """Return the text of a reply as `Setup.spoken` does; if there is none, fail the draft and return ""."""
+    text, state = read_answer(reply, lambda content: setup.spoken(stage, content) or None)
     if text is None:
         draft.fail(stage, state, reply)
         return ""
-    draft.problems["answers behind a block of thinking"] += spoken(text_of(reply)[0] or "")[1]
+    said, thought = spoken(text_of(reply)[0] or "")
+    draft.problems["answers behind a block of thinking"] += thought
+    draft.problems["labels of the prompt, left out"] += text != said
     return text
 
 
@@ -208,9 +214,9 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
     """Set `setup.examples` from its shots, whose documents are shown as those of the questions; without shots, nothing.
 
     ask: sends the requests for summaries; None for an estimate, where beginnings of documents stand for summaries.
-    The chosen documents of an example are those that the shot's next sentence cites. The example of a
-    choice is the one that ends the answer, that of a sentence the last one with a mark. Raises `UserError` as `ask`
-    does, and if a summary is missing.
+    The chosen documents of an example are those that the shot's next sentence cites. The example of a sentence is the
+    last one with a mark; that of a choice is the one that ends the answer for the last shot, the one before it for the
+    shot before, and so on in turn. Raises `UserError` as `ask` does, and if a summary is missing.
     """
     if not setup.shots:
         return
@@ -223,17 +229,18 @@ def add_examples(ask: Ask | None, setup: Setup) -> None:
         raise UserError(f"The example {shown(failed.question.id)} lacks a summary ({failed.trouble}): ask again.")
     # The last lesson of each stage is its example.
     stages = [
-        {stage: setup.example(reply, stage, *shown) for stage, shown, reply in lessons(draft, setup)}
-        for draft in drafts
+        {stage: setup.example(reply, stage, *shown) for stage, shown, reply in lessons(draft, setup, place % 2 == 0)}
+        for place, draft in zip(reversed(range(len(drafts))), drafts, strict=True)
     ]
     setup.examples = {stage: [examples[stage] for examples in stages] for stage in stages[0]}
 
 
-def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...], str]]:
+def lessons(draft: Draft, setup: Setup, ends: bool) -> Iterator[tuple[Stage, tuple[Any, ...], str]]:
     """Yield what a model would have been asked to write the text of the draft's question, and what it should reply.
 
     Each is (stage, the further arguments of `Setup.content`, the reply). draft: with its documents as they are shown
-    first. In two-stage a sentence without a mark is part of the answer so far, and has no lesson of its own.
+    first. In two-stage a sentence without a mark is part of the answer so far, and has no lesson of its own. ends:
+    whether the last lesson of two-stage is to end the answer.
     """
     shot, question, text = draft.question, draft.question.question, draft.question.text
     if setup.options.strategy == "two-stage":
@@ -243,7 +250,8 @@ def lessons(draft: Draft, setup: Setup) -> Iterator[tuple[Stage, tuple[Any, ...]
                 shown_first = (question, draft.documents, steps[:place], step.written)
                 yield "choice", shown_first, setup.numbers(step.documents)
                 yield "sentence", (question, originals(shot, step.documents, setup), (), step.written), step.sentence
-        yield "choice", (question, draft.documents, steps, text), setup.numbers(())
+        if ends:
+            yield "choice", (question, draft.documents, steps, text), setup.numbers(())
         return
     yield "answer", (question, draft.documents), text
 
