@@ -201,7 +201,8 @@ def test_the_paper_s_prompts_are_answered_in_plain_text_with_or_without_their_la
     labels = ("Written", "Chosen Documents") if counted else ("Sentence so far", "Document selection")
     files = {
         "summary": "Title: {title}\n\nText: {text}\n\nSummary:",
-        "choice": f"Choose.\n\nQuestion: {{question}}\n\n{{documents}}\n\n{{steps}}\n{labels[0]}: {{written}}\n{labels[1]}:",
+        "choice": "Choose.\n\nQuestion: {question}\n\n{documents}\n\n{steps}\n"
+        + f"{labels[0]}: {{written}}\n{labels[1]}:",
         "sentence": "Write.\n\nQuestion: {question}\n\n{documents}\n\nWritten: {written}\nNext Sentence:",
     }
     for name, file in files.items():

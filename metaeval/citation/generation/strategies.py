@@ -197,9 +197,9 @@ def _text(draft: Draft, stage: Stage, reply: Reply, setup: Setup) -> str:
     if text is None:
         draft.fail(stage, state, reply)
         return ""
-    said, thought = spoken(text_of(reply)[0] or "")
+    whole_reply, thought = spoken(text_of(reply)[0] or "")
     draft.problems["answers behind a block of thinking"] += thought
-    draft.problems["labels of the prompt, left out"] += text != said
+    draft.problems["labels of the prompt, left out"] += text != whole_reply
     return text
 
 

@@ -183,10 +183,11 @@ def name_of_data(files: Iterable[Any]) -> str:
     return "+".join(dict.fromkeys(file_stem(file) if isinstance(file, Path) else "answers" for file in files))
 
 
-def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
+def answers_in(options: ReadsAnswers, labelled: str = "", judged: bool = True) -> list[Answer]:
     """Return the answers of the files, or of the objects in their place.
 
-    labelled: field of an answer's reference that holds judgements, so that passages may be without text.
+    labelled: field of an answer's reference that holds judgements, so that passages may be without text. judged: as in
+    `metaeval.citation.readers.answer_files.read_answers`; passages may be without text where it is False.
 
     Raises
     ------
@@ -197,8 +198,9 @@ def answers_in(options: ReadsAnswers, labelled: str = "") -> list[Answer]:
     from metaeval.citation.readers.clean_up import is_cleaned
 
     with as_files(options.files, options.format) as (files, form):
-        answers = gather(files, form, options.sources, is_cleaned(options.clean, getattr(options, "profile", "")))
-    if labelled and any(labelled in answer.reference for answer in answers):
+        clean = is_cleaned(options.clean, getattr(options, "profile", ""))
+        answers = gather(files, form, options.sources, clean, judged)
+    if not judged or (labelled and any(labelled in answer.reference for answer in answers)):
         return answers
     if not any(passage.text.strip() for answer in answers for passage in answer.passages):
         raise UserError(f"No answer in {name_of_data(options.files)} has passages to judge by: give --sources FILE.")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 from pydantic import BeforeValidator
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
+from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import Statistic
 from metaeval.citation.pipelines import options as shared
@@ -100,7 +102,7 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
     wanted, splitter = options.tables, find_sentence_splitter(options.splitter)
     judged = set(wanted) != {1}
     judges, maker = Judges(options, progress, needed=judged, find=options.find), fact_maker(options)
-    answers = shared.answers_in(options)
+    answers = shared.answers_in(options, judged=judged)
     if options.dry_run:
         text = estimate(answers, options.rules, maker, splitter, options.replay)
         return shared.estimated(judges.config, text)
@@ -131,14 +133,26 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
 
 
 def _statistics(cited: CitedTable, models: Models, options: ScifiTablesOptions, around: Provenance) -> Table:
-    """Return Table 1: how many samples, tokens and citations the answers of each system or data set have."""
+    """Return Table 1: how many samples, tokens and citations the answers of each system or data set have.
+
+    The data sets, which are the files, have lines of their own where they are not the systems.
+    """
     table, splitter, unit = TableLines(), find_sentence_splitter(options.splitter), options.tokenizer
-    for rows in (rows for strategies in models.values() for rows in strategies.values()):
-        answers = [cited.answers[row] for row in rows]
-        counted, name = citation_counts(answers, splitter, unit), answers[0].system
+    by_system = [[cited.answers[row] for row in rows] for parts in models.values() for rows in parts.values()]
+    lines = [("system", answers[0].system, answers) for answers in by_system]
+    by_file: dict[str, list[Answer]] = {}
+    several = sum(isinstance(file, Path) for file in options.files) > 1  # then ids begin with their names
+    for answer in cited.answers:
+        name = answer.id.partition("/")[0] if several else shared.name_of_data(options.files)
+        by_file.setdefault(name, []).append(answer)
+    if has_sets := any(answers not in by_system for answers in by_file.values()):
+        lines = [*(("data set", *each) for each in by_file.items()), *lines]
+    for kind, name, answers in lines:
+        counted = citation_counts(answers, splitter, unit)
         values = {"samples": counted["samples"], "sentences": counted["sentences"], **shares_of(counted)}
         cells = [format_value(values[column.key], column) for column in STATISTICS]
-        table.add("", name, cells, *({"system": name, "measure": key, "value": v} for key, v in values.items()))
+        records = ({"of": kind, "system": name, "measure": key, "value": value} for key, value in values.items())
+        table.add(f"{kind}s" if has_sets else "", plain(name), cells, *records)
     tokens = "words and punctuation marks" if unit == "words" else f"those of the tokenizer {plain(unit)}"
     reading = (
         f"Tokens: {tokens}, a sample. Density: citations per sentence with a citation. several: sentences with more "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from metaeval.citation.readers.citebench import CITEBENCH, SYSTEM
 from metaeval.citation.readers.cited_text import CitedSource
 from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.citation.readers.clean_up import clean_up
-from metaeval.citation.readers.expertqa import read_expertqa
+from metaeval.citation.readers.expertqa import read_expertqa, with_marks
 from metaeval.citation.readers.formats import anthropic, deep_research, gemini, openai, trec
 from metaeval.citation.readers.formats.answer_format import (
     AnswerFormat,
@@ -37,6 +38,7 @@ from metaeval.core.headings import ANSWERS
 from metaeval.core.parsing import read_text
 from metaeval.core.tables import UserTable, read_table
 from metaeval.corpus.data_rows import DataRow, read_rows
+from metaeval.corpus.loaders.wice import read_evidence
 
 
 def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -82,6 +84,18 @@ def read_crag25(rows: Sequence[DataRow], path: Path) -> Iterator[Answer]:
         passages, question = topics[topic].texts("references_texts"), topics[topic].text("query")
         name, text, style = row.identifier("response"), row.text("text"), row.optional_text("style")
         yield Answer(name, text, tuple(map(Passage, passages)), question, topic, style, first=0)
+
+
+def read_wice(rows: Sequence[DataRow]) -> Iterator[Answer]:
+    """Yield the claims of WiCE (Kamoi et al. 2023), which cite their supporting sentences; group: the article.
+
+    The passages are the sentences of the cited pages. Of several sets of supporting sentences the first one that is
+    not empty is cited.
+    """
+    for row in rows:
+        about, (sentences, sets) = row.row("meta"), read_evidence(row)
+        text = with_marks(row.text("claim"), [index + 1 for index in next(filter(None, sets), ())])
+        yield Answer(about.text("id"), text, tuple(map(Passage, sentences)), group=about.text("claim_title"))
 
 
 # The fields of an ALCE item that the measures of correctness need; `Answer.reference` holds them unchanged.
@@ -161,6 +175,13 @@ FORMATS: Mapping[str, AnswerFormat] = {
     )
 }
 
+# Published data sets as they are read for statistics, by the fields that tell them: all that they cite is counted,
+# with or without a text.
+_COUNTED = (
+    (("claim", "supporting_sentences", "evidence"), read_wice),
+    (FORMATS["expertqa"].needs, partial(read_expertqa, urls=True)),
+)
+
 TABLES = (*tables.TABLES, ".parquet")
 
 _NEEDS = {name: form.needs for name, form in FORMATS.items()}
@@ -170,11 +191,14 @@ HINT = "name a file of answers ('metaeval cite formats' lists the formats, each 
 _log = logging.getLogger("metaeval")
 
 
-def read_answers(path: Path, form: str = "auto", sources: Path | None = None, clean: bool = True) -> list[Answer]:
+def read_answers(
+    path: Path, form: str = "auto", sources: Path | None = None, clean: bool = True, judged: bool = True
+) -> list[Answer]:
     """Return the answers of a file, in its order, and log what was guessed and what was left out.
 
     form: a name in `FORMATS`, or "auto". sources: file or folder with texts of sources that the file of answers lacks.
-    clean: find what does not belong to the answers (`metaeval.citation.readers.clean_up`).
+    clean: find what does not belong to the answers (`metaeval.citation.readers.clean_up`). judged: whether citations
+    are to be judged, and not only counted.
 
     Raises `UserError`, with file, item and field, for an empty file, another format, missing passages and duplicate
     ids.
@@ -184,7 +208,11 @@ def read_answers(path: Path, form: str = "auto", sources: Path | None = None, cl
     if is_table or (form == "auto" and is_table_row(rows[0].fields)):
         answers = answers_of_table(read_table(path), sources, clean)
     else:
-        answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
+        known = [] if judged else [read for needs, read in _COUNTED if not missing_paths(rows[0].fields, needs)]
+        if known:
+            answers = list(known[0](rows))
+        else:
+            answers = _read(rows, form_of_answers(rows[0]) if form == "auto" else form, path, sources)
         answers = clean_up(answers, path.name) if clean else answers
     check_ids((answer.id for answer in answers), "answers", path)
     return answers
@@ -306,16 +334,20 @@ def answers_of(objects: Sequence[Mapping[str, Any]], sources: Path | None = None
     return clean_up(add_source_texts(answers, "the answers", sources), "answers")
 
 
-def gather(files: Sequence[Path], form: str = "auto", sources: Path | None = None, clean: bool = True) -> list[Answer]:
+def gather(
+    files: Sequence[Path], form: str = "auto", sources: Path | None = None, clean: bool = True, judged: bool = True
+) -> list[Answer]:
     """Return the answers of one or more files.
 
-    form, sources, clean: as in `read_answers`. An answer without a system gets its file's name (without endings) as
-    system; with several files, ids begin with the file's name.
+    form, sources, clean, judged: as in `read_answers`. An answer without a system gets its file's name (without
+    endings) as system; with several files, ids begin with the file's name.
 
     Raises `UserError` without a file, for a file that cannot be read as answers, for two files of the same name, and
     where the name of a file, given to its answers as system, is that of a system in another file.
     """
-    read = {name: read_answers(path, form, sources, clean) for name, path in named_files(files, "answers").items()}
+    read = {
+        name: read_answers(path, form, sources, clean, judged) for name, path in named_files(files, "answers").items()
+    }
     named = {name: {answer.system for answer in file_answers} for name, file_answers in read.items()}
     for (name, systems), (other, others) in permutations(named.items(), 2):
         if "" in systems and name in others:

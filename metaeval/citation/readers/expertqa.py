@@ -64,13 +64,13 @@ _log = logging.getLogger(__name__)
 ExpertClaims = list[tuple[int, int, str, float | None]]
 
 
-def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
+def read_expertqa(rows: Sequence[DataRow], urls: bool = False) -> Iterator[Answer]:
     """Yield one answer for each question and system, with the same id in every file of the set; group: the question.
 
-    Answers whose evidence is URLs alone are left out; their number is logged.
+    Answers whose evidence is URLs alone are left out; their number is logged. urls: as in `read_judged`.
     """
     left_out = 0
-    for answer, _, bare in read_judged(rows):
+    for answer, _, bare in read_judged(rows, urls):
         if bare and not answer.passages:
             left_out += 1
         else:
@@ -79,28 +79,31 @@ def read_expertqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
         _log.info("expertqa: %s left out: %d", URLS_ALONE, left_out)
 
 
-def read_judged(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, ExpertClaims, int]]:
-    """Yield ExpertQA's answers, with their claims and the number of pieces of evidence that are a URL alone."""
+def read_judged(rows: Sequence[DataRow], urls: bool = False) -> Iterator[tuple[Answer, ExpertClaims, int]]:
+    """Yield ExpertQA's answers, with their claims and the number of pieces of evidence that were left out.
+
+    These are URLs alone; with `urls` they are passages without a text.
+    """
     for row in rows:
         question, answers = row.text("question"), row.row("answers")
         for system in answers.fields:
             answer = answers.row(system)
             answer.text("answer_string")
-            numbers: dict[str, int] = {}
+            numbers: dict[Passage, int] = {}
             read: list[tuple[str, tuple[int, ...], float | None]] = []
             bare = 0
             for claim in answer.rows("claims"):
                 support = claim.choice("support", published.SUPPORT)
-                entries = dict.fromkeys(claim.texts("evidence"))
-                texts = [text for entry in entries if (text := published.parse_evidence(entry)[1])]
-                cited = dict.fromkeys(numbers.setdefault(text, len(numbers) + 1) for text in texts)
+                entries = list(map(published.parse_evidence, dict.fromkeys(claim.texts("evidence"))))
+                held = [Passage(text) if text else Passage("", "", url) for url, text in entries if text or urls]
+                cited = dict.fromkeys(numbers.setdefault(passage, len(numbers) + 1) for passage in held)
                 # Each claim is one line: some end in the first number of a list, which a line break would make a
                 # sentence.
                 if text := " ".join(strip_marks(claim.text("claim_string")).split()):
-                    bare += len(entries) - len(texts)
+                    bare += len(entries) - len(held)
                     read.append((text, tuple(cited), None if support is None or not cited else support / 2))
             text, places = write_statements([(text, cited) for text, cited, _ in read])
-            passages, group = tuple(map(Passage, numbers)), f"q-{content_id(question)}"
-            written = Answer(content_id(question, system), text, passages, question, group, system)
+            group = f"q-{content_id(question)}"
+            written = Answer(content_id(question, system), text, tuple(numbers), question, group, system)
             placed = zip(places, read, strict=True)
             yield written, [(start, end, text, level) for (start, end), (text, _, level) in placed], bare

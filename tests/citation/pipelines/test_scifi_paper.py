@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -245,3 +246,75 @@ def test_texts_by_page_views_are_cut_into_bins_of_equal_size():
     table = made("topic", [(END, [f"t{number}", "all"], 1) for number in range(12)])
     assert len({record["system"] for record in table.records}) == 10
     assert "3 further values without a line" in " ".join(table_text(table, "text").split())
+
+
+def claim_of_wice(name, sets, claim="It opened in May."):
+    meta = {"id": name, "claim_title": "Bridge", "claim_section": "", "claim_context": ""}
+    return {
+        "claim": claim,
+        "evidence": ["It opened.", "In May.", "A Dane."],
+        "supporting_sentences": sets,
+        "meta": meta,
+    }
+
+
+def judged_by_experts(system, *evidence):
+    claims = [{"claim_string": f"Claim {n}.", "evidence": texts, "support": None} for n, texts in enumerate(evidence)]
+    answer = {"answer_string": "", "claims": claims}
+    return {"question": f"{system}?", "annotator_id": "a", "metadata": {}, "answers": {system: answer}}
+
+
+URL, TEXT = "[1] https://a.example/x", "[2] https://a.example/y\n\nA text."
+PUBLISHED = {
+    # The first set that is not empty is cited: 2, 1 and no sentences; 5 tokens with the full stop.
+    "wice.jsonl": [claim_of_wice("1", [[0, 1], [2]]), claim_of_wice("2", [[], [2]]), claim_of_wice("3", [])],
+    # Evidence without a text counts: 2 and 1 citations of two claims; 3 tokens a claim, 9 in all.
+    "expertqa.jsonl": [judged_by_experts("gpt4", [URL, TEXT, URL], [TEXT]), judged_by_experts("bing_chat", [URL])],
+}
+COUNTED = {
+    ("data set", "wice"): (3, 5, 3 / 2),
+    ("data set", "expertqa"): (2, 9 / 2, 4 / 3),
+    ("system", "wice"): (3, 5, 3 / 2),
+    ("system", "gpt4"): (1, 6, 3 / 2),
+    ("system", "bing_chat"): (1, 3, 1),
+}
+
+
+def table_1(files):
+    table = cite.tables_scifi([str(file) for file in files], table=[1])["table-1"]
+    value = {(row["of"], row["system"], row["measure"]): row["value"] for row in table.records}
+    lines = dict.fromkeys((of, name) for of, name, _ in value)
+    return {line: tuple(value[*line, name] for name in ("samples", "tokens", "density")) for line in lines}
+
+
+def test_statistics_of_published_data_sets_count_every_citation(tmp_path):
+    for name, rows in PUBLISHED.items():
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert table_1([tmp_path / name for name in PUBLISHED]) == COUNTED
+    # Where the data sets are the systems they have one line each.
+    assert table_1([tmp_path / "wice.jsonl"]) == {("system", "wice"): COUNTED["data set", "wice"]}
+    with pytest.raises(UserError, match="no known format"):
+        cite.tables_scifi(str(tmp_path / "wice.jsonl"), table=[2])
+    (tmp_path / "wrong.jsonl").write_text(json.dumps(claim_of_wice("1", [[3]])) + "\n")
+    with pytest.raises(UserError, match="supporting_sentences"):
+        table_1([tmp_path / "wrong.jsonl"])
+
+
+DATA = Path(__file__).parents[4] / "shared" / "data"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")
+def test_statistics_of_the_published_files():
+    rows = [json.loads(line) for line in (DATA / "wice" / "dev.jsonl").read_text().splitlines()]
+    cited = [len(next(filter(None, row["supporting_sentences"]), [])) for row in rows]
+    questions = [json.loads(line) for line in (DATA / "expertqa" / "rand_test.jsonl").read_text().splitlines()]
+    claims = [claim for row in questions for answer in row["answers"].values() for claim in answer["claims"]]
+    evidence = [len({*claim["evidence"]}) for claim in claims]
+    found = table_1([DATA / "wice" / "dev.jsonl", DATA / "expertqa" / "rand_test.jsonl"])
+    assert found["data set", "dev"][::2] == (349, sum(cited) / sum(map(bool, cited)))
+    samples, _, density = found["data set", "rand_test"]
+    assert samples == 219
+    # Some claims are two sentences or have no word, and some pieces of evidence have one text under two addresses.
+    assert density == pytest.approx(sum(evidence) / sum(map(bool, evidence)), abs=0.01)
+    # Printed by arXiv 2406.06125, of all splits of WiCE and 2,177 answers of ExpertQA: 1.88 and 1.27.
+    assert (round(found["data set", "dev"][2], 2), round(density, 2)) == (1.98, 1.18)
