@@ -202,6 +202,7 @@ def asked_with(replies):
         ("Facts:\n1. He acted.\n2) It was in 1992.\n", ("He acted.", "It was in 1992."), 1),
         ("• He acted.\n\n* He acted.", ("He acted.",), 0),
         ("1992. A year.", ("1992. A year.",), 0),
+        ("Facts: He acted.", ("He acted.",), 0),
         ("-no space after the dash", ("-no space after the dash",), 0),
         *((reply, None, 0) for reply in (" \n", "He acted.\nIt was in 1992.", '{"facts":\n["He acted."]}')),
     ],

@@ -52,7 +52,6 @@ _NO_NUMBERS = re.compile(r"\[?(?:NONE|STOP)\]?\.?")
 _NUMBERS = re.compile(r"\d{1,9}")
 _AROUND_NUMBERS = re.compile(r"documents?|and|[\s\[\](),;:.]", re.IGNORECASE)
 _THINKING = re.compile(r"\s*<(think|thinking)>.*?</\1>", re.DOTALL)
-_ANSWER_LABEL = re.compile(r"([^\n{}:]{1,99}:)\s*+\{written\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +187,16 @@ class Setup:
 
 
 def cue(prompt: str) -> str:
-    """Return the label, with its colon, that a prompt ends with, such as "Next Sentence:"; "" for another end."""
+    """Return the label, with its colon, that a prompt or a part of it ends with ("Next Sentence:"), else ""."""
     last = prompt.rstrip().rpartition("\n")[2].rpartition("}")[2].strip()
     return last if last.endswith(":") else ""
 
 
 def step_labels(prompt: str) -> tuple[str, str]:
-    """Return the labels by which a prompt for a choice asks: of the answer so far, and of the documents for the next.
-
-    Where the prompt ends without one, they are our own.
-    """
-    label = _ANSWER_LABEL.search(prompt)
-    if not (chosen := cue(prompt)):
-        return "Answer:", "Documents:"
-    return (label[1].strip() if label else "Answer:"), chosen
+    """Return the labels of the answer so far and of the documents in a prompt for a choice; ours if it ends in none."""
+    if chosen := cue(prompt):
+        return cue(prompt.partition("{written}")[0]) or "Answer:", chosen
+    return "Answer:", "Documents:"
 
 
 def _cued(text: str) -> str:

@@ -111,7 +111,7 @@ def fact_request(prompt: Prompt, chat: ChatOptions, **texts: str) -> ChatRequest
 
 
 _ITEM = re.compile(r"\s*(?:[-*•–]|\d{1,3}[.)])\s+(.*)")
-_CUE = re.compile(r"\s*(?:segment|question)\s*:", re.IGNORECASE)
+_CUE = re.compile(r"\s*(?:facts?|segment|question)\s*:", re.IGNORECASE)
 _MARKS = {'"': '"', "'": "'", "“": "”", "‘": "’", "`": "`"}
 
 
@@ -122,13 +122,14 @@ ReplyFacts = tuple[tuple[str, ...], Counter[str]]
 def read_listed(text: str) -> ReplyFacts | None:
     """Return the facts of a plain reply by the rule "items": each line with a bullet or a number is a fact.
 
-    A reply of one line is one fact, with or without a bullet. Other lines of a list are counted and left out; a reply
-    of several lines without a bullet cannot be read (None). Facts are then checked as in `read_facts`.
+    A reply of one line is one fact, with or without a bullet or the cue "Facts:". Other lines of a list are counted and
+    left out; a reply of several lines without a bullet cannot be read (None). Facts are then checked as in
+    `read_facts`.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     items = [match[1] for line in lines if (match := _ITEM.fullmatch(line))]
     if not items and len(lines) == 1:
-        items = lines
+        items = [_CUE.sub("", lines[0], count=1)]
     problems = Counter({"line that is not a list item": len(lines) - len(items)})
     return _checked(items, +problems) if items else None
 
