@@ -48,18 +48,18 @@ def comparable(
 
 
 def both_levels(
-    values: Floats, cited: Bools, response: Ints, n: int, scenario: CitedScenario = "full"
+    values: Floats, cited: Bools, response: Ints, n: int, scenario: CitedScenario = "full", emptied: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return the values of all statements and of all n responses by the released rule. The others: see `comparable`.
 
     A response's is the mean over its statements, 1 without any value. In the scenario "cited", values of statements
-    without a citation are masked first; if nothing is left, the response is 0 where a value was masked. A statement
-    that has no value, or whose value is masked, takes its response's.
+    without a citation are masked first; if nothing is left, the response is `emptied` where a value was masked. A
+    statement that has no value, or whose value is masked, takes its response's.
     """
     kept = np.where(cited | (scenario == "full"), values, np.nan)
     total, counts = (np.bincount(response, of, n) for of in (np.nan_to_num(kept), ~np.isnan(kept)))
     masked = np.bincount(response, ~np.isnan(values), n) > 0
-    responses = np.where(counts > 0, ratio(total, counts), np.where(masked, 0.0, 1.0))
+    responses = np.where(counts > 0, ratio(total, counts), np.where(masked, emptied, 1.0))
     return np.where(np.isnan(kept), responses[response], kept), responses
 
 
@@ -134,19 +134,22 @@ def agreement_of(
     scenario: CitedScenario,
     resampling: Resampling,
     masks: bool = False,
+    emptied: float = 0.0,
 ) -> RatingAgreement:
     """Correlate any values of the rated statements with human ratings.
 
     values, missing, cited: of all statements, in order; see `comparable`. people: the judgements of each answer's
     statements. In the scenario "cited" the ratings of uncited statements are masked. masks: mask their values too; the
-    released code masks CiteEval's values, but no baseline's. Raises ValueError if the lengths differ.
+    released code masks CiteEval's values, but no baseline's. emptied: people's rating of a response that this leaves
+    empty. Raises ValueError if the lengths differ.
     """
     side: CitedScenario = scenario if masks else "full"
-    ratings = [rating_of(each.ratings) for answer in answers for each in people[answer.id]]
+    means = [rating_of(each.ratings) for answer in answers for each in people[answer.id]]
+    ratings = np.array(means, dtype=np.float64)
     response = np.repeat(np.arange(len(answers)), [len(people[answer.id]) for answer in answers])
     group, _ = group_codes(answers)
     score, response_score = both_levels(values, cited, response, len(answers), side)
-    gold, response_gold = both_levels(np.array(ratings, dtype=np.float64), cited, response, len(answers), scenario)
+    gold, response_gold = both_levels(ratings, cited, response, len(answers), scenario, emptied)
     kept, whole = comparable(values, missing, cited, response, len(answers), side)
     return RatingAgreement(
         statements=correlations(score[kept], gold[kept], group[response][kept], resampling),

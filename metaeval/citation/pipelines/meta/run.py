@@ -216,7 +216,7 @@ class MetaEvaluation:
                 self.measured += measurements(reading.name, reading.fields, values, backend)
             if "autoais" in self.names:
                 values = baseline_values(self.answers, self.splits, autoais(self.answers, self.splits, backend.entails))
-                fields = {"pipeline": "autoais", "splitter": self.split}
+                fields = {"pipeline": "autoais", "profile": self.profile, "splitter": self.split}
                 self.measured += measurements("autoais", fields, values, backend)
         for backend in self.graders:
             self.backends.append(("scifi", backend))

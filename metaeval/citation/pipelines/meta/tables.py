@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from metaeval.citation.citeeval.baselines import BASELINES
 from metaeval.citation.citeeval.evaluate_responses import MEASURES, cells
 from metaeval.citation.citeeval.options_and_values import SCENARIOS
 from metaeval.citation.human import agreement
@@ -29,6 +30,7 @@ from metaeval.stats.estimate import Estimate
 from metaeval.stats.resampling import bootstrap
 
 if TYPE_CHECKING:
+    from metaeval.citation.pipelines.meta.measured import Measurement
     from metaeval.citation.pipelines.meta.run import MetaEvaluation
 
 Records = Iterable[Mapping[str, Any]]
@@ -62,8 +64,9 @@ _SHEETS = {
         "as CiteEval publishes: the statements of all responses together; one without a value takes its response's, on "
         "each side by itself; a response is the mean over its statements, 1 without any; cited: the values of "
         "statements without citations are masked, people's and CiteEval's own (those of other measures stay), and a "
-        "response that this leaves without a value is 0; left out: responses with a value that a judge left missing, "
-        "and the statements that would take it",
+        "response that this leaves without a value is 0 (people's, from a baseline's second measure on in the profile "
+        "released: 1, since the released code masks them in place); left out: responses with a value that a judge left "
+        "missing, and the statements that would take it",
     ),
     "citebench-contexts": (
         "What a statement rests on: F1 by context",
@@ -241,7 +244,8 @@ def _agreements(meta: MetaEvaluation) -> Records:
         elif measurement.name in meta.aligned:
             values = meta.aligned[measurement.name][0]
             columns = values["value"].to_numpy(), values["reason"].notna().to_numpy()
-            agreed = agreement.agreement_of(answers, *columns, cited, human.people, scenario, drawn)
+            emptied = _emptied(meta, measurement)
+            agreed = agreement.agreement_of(answers, *columns, cited, human.people, scenario, drawn, emptied=emptied)
         else:
             continue
         for unit, correlations, rows, left_out in (
@@ -250,6 +254,17 @@ def _agreements(meta: MetaEvaluation) -> Records:
         ):
             row = {"scenario": scenario, "measure": measurement.name, "level": unit, **_records(correlations)}
             yield {**row, "rows": rows, "left_out": left_out}
+
+
+def _emptied(meta: MetaEvaluation, measurement: Measurement) -> float:
+    """Return people's rating of a response whose ratings the scenario "cited" masks all: 0, and as released 0 or 1.
+
+    The released code masks the ratings in place, for each measure of a baseline in turn. From the second measure on it
+    finds none to mask, and takes the response for one that nobody rated.
+    """
+    pipeline, measure, *_ = measurement.name.split(":")
+    turns = pipeline in (*BASELINES, "autoais") and measure not in ("precision", "strict")
+    return float(meta.profile == "released" and turns)
 
 
 def _contexts(contexts: Sequence[agreement.Contexts]) -> Records:

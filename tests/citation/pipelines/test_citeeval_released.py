@@ -1,0 +1,168 @@
+"""Numbers that CiteEval's released scripts print, on made sets, against plain re-implementations of their rules.
+
+The rules are those of amazon-science/CiteEval at commit 88f567d (evaluate_metric.py, evaluate_system.py), in our words.
+"""
+
+import json
+import random
+from itertools import product
+
+import pytest
+from scipy import stats
+
+from metaeval.citation.chat_models import recording
+from metaeval.citation.citeeval.baselines import BASELINES
+from metaeval.citation.citeeval.evaluate_responses import inquiries_of
+from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.human.rating_files import read_human_set
+from metaeval.citation.pipelines.meta.run import META, MetaEvaluation
+from metaeval.citation.pipelines.meta.tables import meta_sheets
+from metaeval.llm.messages import read_reply
+
+CORRELATIONS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+QUICK = ("interval.resamples=0", "comparison.permutations=0", "controls=false", "splitter=rules")
+
+
+def f1(precision, recall):
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def mean_or(ratings, otherwise=None):
+    """The mean of what is there, added up in order: ranks depend on the last bit."""
+    known = [one for one in ratings if one is not None]
+    return sum(known) / len(known) if known else otherwise
+
+
+class MadeBench:
+    """Responses with citations, people's ratings, verdicts of the baselines' judges, and the values of these."""
+
+    def __init__(self, seed):
+        chance = random.Random(seed)
+        self.cited, self.people, self.says = {}, {}, {}
+        self.names_in = {1: [], 2: []}
+        self.values = {}
+        for number in range(24):
+            name, uncited = f"r{number}", chance.random() < 0.3
+            for passage in (1, 2):
+                self.names_in[passage] += [name] * (chance.random() < 0.5)
+            marks = [[] if uncited else chance.choice([[], [1], [2], [1, 2]]) for _ in range(chance.randint(1, 4))]
+            self.cited[name] = marks
+            quarters = (0, 0.25, 0.5, 0.75, 1, None)
+            self.people[name] = [tuple(chance.choices(quarters, k=3)) for _ in marks]
+            for place, own in enumerate(marks, start=1):
+                said = {"support": chance.choice(["full", "partial", "none"]), "needs_citation": chance.choice("yn")}
+                said["relevance"] = [chance.random() < 0.6 for _ in own]
+                said["label"] = [chance.choice(["Attributable", "Contradictory", "Extrapolatory"]) for _ in own]
+                self.says[name, place] = said
+                for key, value in self._values(name, own, said).items():
+                    self.values.setdefault(key, {}).setdefault(name, []).append(value)
+
+    def _values(self, name, own, said):
+        """The values of a statement. A passage entails it if it has the response's name, and so does each with it."""
+        hits = [name in self.names_in[number] for number in own]
+        recall, precision = float(any(hits)), mean_or(hits, 0.0)
+        found = {"autoais:precision": precision, "autoais:recall": recall, "autoais:f1": f1(precision, recall)}
+        support = {"full": 1.0, "partial": 0.5, "none": 0.0}[said["support"]]
+        recall = support if own else float(said["needs_citation"] == "n")
+        precision = mean_or(said["relevance"], 0.0)
+        found |= {"lqac:precision": precision, "lqac:recall": recall, "lqac:f1": f1(precision, recall)}
+        for mode, half in (("strict", 0.0), ("relaxed", 0.5)):
+            worth = {"Attributable": 1.0, "Contradictory": 0.0, "Extrapolatory": half}
+            found[f"attrscore:{mode}"] = mean_or([worth[label] for label in said["label"]], 0.0)
+        return found
+
+    def replies(self, inquiries, names):
+        """Answer the questions of LQAC and AttrScore. names: of the responses."""
+        replies = []
+        for each in inquiries:
+            said, of = self.says[names[each.response], each.statement + 1], each.citation or 0
+            word = {
+                "support": said["support"],
+                "needs_citation": {"y": "yes", "n": "no"}[said["needs_citation"]],
+                "relevance": "relevant" if said["relevance"][of : of + 1] == [True] else "irrelevant",
+                "label": "".join(said["label"][of : of + 1]),
+            }[each.kind.field]
+            message = {"content": json.dumps({"thinking": "", each.kind.field: word})}
+            replies.append(read_reply(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})))
+        return replies
+
+    def correlations(self, cited_only, in_place):
+        """All correlations of the baselines by (measure, level, name), as the released script computes them.
+
+        People's rating of a statement is the mean of those who gave one, if two of three did. In the scenario of cited
+        statements people's ratings of the others are removed; a response that loses all of its ratings thereby is 0.
+        A response is the mean of what it has, else 1; a statement without a rating takes its response's. Ratings of the
+        baselines stay. in_place: what one measure removes is gone for the next, so that nothing is lost there.
+        """
+        kept = {
+            name: [mean_or(three) if three.count(None) < 2 else None for three in own]
+            for name, own in self.people.items()
+        }
+        found, pipeline = {}, ""
+        for measure in self.values:
+            if measure.partition(":")[0] != pipeline:
+                pipeline, shared = measure.partition(":")[0], {name: [*own] for name, own in kept.items()}
+            ratings = shared if in_place else {name: [*own] for name, own in kept.items()}
+            columns = {"statements": ([], []), "responses": ([], [])}
+            for name, own in ratings.items():
+                before = sum(one is not None for one in own)
+                if cited_only:
+                    own[:] = [one if marks else None for one, marks in zip(own, self.cited[name], strict=True)]
+                left = sum(one is not None for one in own)
+                response = 0.0 if before and not left else mean_or(own, 1.0)
+                ours = self.values[measure][name]
+                columns["responses"][0].append(response)
+                columns["responses"][1].append(mean_or(ours))
+                columns["statements"][0].extend(response if one is None else one for one in own)
+                columns["statements"][1].extend(ours)
+            for (level, (theirs, ours)), (key, of) in product(columns.items(), CORRELATIONS.items()):
+                found[measure, level, key] = of(theirs, ours).statistic
+        return found
+
+
+@pytest.fixture
+def bench(citebench, tmp_path):
+    """A made benchmark, and what `cite meta` prints of its baselines under a profile, by scenario."""
+    made = MadeBench(3)
+    responses = {
+        name: [(marks, [2, 2, 2], three) for marks, three in zip(own, made.people[name], strict=True)]
+        for name, own in made.cited.items()
+    }
+    texts = [f"{word}. 1 2 3 4 says {' '.join(made.names_in[n])}" for n, word in ((1, "First"), (2, "Second"))]
+    statements, people = citebench(responses, [{"title": "", "text": text} for text in texts])
+    read, replies = read_human_set([statements], human=people), tmp_path / "judge.jsonl"
+    answers, splits = [own.answer for own in read.answers], list(read.splits.values())
+    questions = inquiries_of(answers, splits, Asking(model="t"), BASELINES)
+    said = made.replies(questions, [answer.id for answer in answers])
+    recording(lambda _: said, replies)([each.request for each in questions])
+
+    def printed(profile):
+        given = {"files": (statements,), "human": people, "replay": replies, "profile": profile, "nli": ("overlap",)}
+        given |= {"pipelines": ("autoais", "lqac", "attrscore"), "threshold": "0.9", "results": tmp_path / "results"}
+        found = MetaEvaluation(META.options_of(given, QUICK)).compare()
+        (table,) = [sheet for sheet in meta_sheets(found) if sheet.name == "citebench"]
+        return {
+            (one["scenario"], one["measure"].removesuffix(":overlap"), one["level"], key): one[key]
+            for one in table.records
+            for key in CORRELATIONS
+        }, found
+
+    return made, printed
+
+
+def test_the_table_of_the_baselines_is_right_and_the_released_one_comes_with_its_profile(bench):
+    made, printed = bench
+    (right, _), (released, run) = printed("paper"), printed("released")
+    assert len(right) == 2 * 8 * 2 * 3  # scenarios, measures, levels, correlations
+    for profile, found in ((False, right), (True, released)):
+        for scenario in ("full", "cited"):
+            expected = made.correlations(scenario == "cited", in_place=profile)
+            assert {key[1:]: value for key, value in found.items() if key[0] == scenario} == pytest.approx(
+                expected, abs=1e-12
+            )
+    # Of the 30 values of AutoAIS and AttrScore the first measure of each is the same, 2 times 6, and no other is.
+    same = [key for key, value in right.items() if key[0] == "cited" and value == pytest.approx(released[key])]
+    of_two = [key for key in same if not key[1].startswith("lqac")]
+    assert (len(of_two), {key[1] for key in of_two}) == (12, {"autoais:precision", "attrscore:strict"})
+    signed = {each.name: each.fields["profile"] for each in run.measured}
+    assert set(signed.values()) == {"released"}
