@@ -133,6 +133,9 @@ class cite:
         editing_file: str | Path | None = None,
         statements_per_request: int | None = None,
         mode: Literal['edits', 'cot', 'vanilla'] = 'edits',
+        uncited: Literal[
+            'by context', 'fails', 'rated', 'left out'
+        ] = 'by context',
         nli: str | Sequence[str] = ...,
         threshold: float | str | None = None,
         calibration: str | Path | Sequence[str | Path] = ...,

@@ -257,7 +257,7 @@ def test_statements_take_the_rating_that_holds_most_of_them_and_the_others_are_c
     # The second deletes what it does not cite; the third is skipped; the fourth cites nothing; the fifth is not rated.
     ask = judged([[delete], [delete], None, [], []])
     split = split_response(answer)
-    rated = evaluate([answer], [split], ask, Asking(model="t", contexts=False))
+    rated = evaluate([answer], [split], ask, Asking(model="t", uncited="fails"))
     starts = [one.start for one in split.statements]
     human = HumanAnswer(answer, (RatedStatement(0, starts[4] - 1, text[: starts[4] - 1], (0.25, 0.75, None)),))
     found, left_out = edited_statements([human], rated, np.array([3]))

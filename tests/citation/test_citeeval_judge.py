@@ -172,7 +172,7 @@ def test_only_what_is_needed_is_asked():
         asking = Asking(model="tiny", statements_per_request=size)
         asked = [(one.response, one.module) for one in questions_of(every, splits, asking)]
         assert asked == [(0, "attribution"), (3, "attribution"), (3, "editing")]
-    spare = Asking(model="tiny", contexts=False)
+    spare = Asking(model="tiny", uncited="fails")
     assert [(one.response, one.module) for one in questions_of(every, splits, spare)] == [(3, "editing")]
 
 

@@ -125,7 +125,7 @@ def further_rounds(
     Only changed answers are judged again. Returns (the rounds, the first included; the indices of the answers whose
     last edits were not applied because they restore an earlier text).
     """
-    rounds = [first]
+    rounds, options = [first], replace(options, uncited=asking.uncited)
     seen = [{answer.text} for answer in first.answers]
     circling: set[int] = set()
     while True:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal
 
@@ -139,7 +139,9 @@ class Rated:
             for statement in split.statements:
                 context = context_of(judged.contexts.get(statement.number), self.options)
                 edits, place = judged.edits.get(statement.number), len(rows)
-                state = "missing" if main.missing[place] else "rated" if statement.citations else "lacks a citation"
+                is_rated = statement.citations or self.options.uncited == "rated"
+                state = "missing" if main.missing[place] else "rated" if is_rated else "lacks a citation"
+                unrated = "left out" if self.options.uncited == "left out" else "needs none"
                 row: dict[str, str | int | float | None] = {
                     "answer": response.id,
                     "system": response.system,
@@ -152,7 +154,7 @@ class Rated:
                     "context": None if context is None else CONTEXTS[context],
                     "edits": None if edits is None else " ".join(f"{edit.name}:{edit.citation}" for edit in edits),
                     "stars": judged.stars.get(statement.number),
-                    "state": "needs none" if np.isnan(main.worst[place]) else state,
+                    "state": unrated if np.isnan(main.worst[place]) else state,
                 }
                 rows.append(row | {name: column[place] for name, column in columns.items()})
         return rows
@@ -261,6 +263,7 @@ def evaluate(
     splits: the statements of each response. asking: options of the judge's requests. If `ask` is that of a
     `ChatSession`, an interrupted run continues where it stopped, and asks again only the requests that failed.
     """
+    options = replace(options, uncited=asking.uncited)
     questions = list(questions_of(responses, splits, asking))
     inquiries = inquiries_of(responses, splits, asking, baselines)
     both: list[JudgeQuestion | Inquiry] = [*questions, *inquiries]

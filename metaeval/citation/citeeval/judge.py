@@ -19,7 +19,7 @@ from pydantic import Field
 
 from metaeval.citation.chat_models import ChatOptions, Output, chat_request
 from metaeval.citation.citeeval.citation_edits import REASONS, Edit
-from metaeval.citation.citeeval.options_and_values import CONTEXTS, PAPER, STARS, CiteEvalOptions
+from metaeval.citation.citeeval.options_and_values import CONTEXTS, PAPER, STARS, CiteEvalOptions, UncitedStatements
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Passage
@@ -198,7 +198,8 @@ class Asking(ChatOptions):
 
     mode: what is asked for beside a rating. attribution_file, editing_file: prompts of the user's own, with {query},
     {passages} and {statements}. statements_per_request: most statements that are judged at once; a longer response is
-    judged in parts (None: never). contexts: whether it is asked what a statement rests on.
+    judged in parts (None: never). uncited: statements without citations; what statements rest on is asked for "by
+    context" alone.
     """
 
     top_p: Annotated[float, Field(gt=0, le=1)] | None = 1.0
@@ -208,7 +209,16 @@ class Asking(ChatOptions):
     attribution_file: Path | None = None
     editing_file: Path | None = None
     statements_per_request: Annotated[int, Field(ge=1)] | None = None
-    contexts: bool = True
+    uncited: UncitedStatements = "by context"
+
+    @property
+    def says_uncited(self) -> bool:
+        """Whether our own prompt has to say that statements without citations are rated too."""
+        return self.uncited == "rated" and self.editing_file is None
+
+    def rates(self, statement: ResponseStatement) -> bool:
+        """Return whether the judge is to rate a statement."""
+        return not statement.no_text and (bool(statement.citations) or self.uncited == "rated")
 
 
 def load_prompts(asking: Asking) -> dict[Module, Prompt]:
@@ -238,6 +248,8 @@ def asked_fields(
     left_out = {"model", "attribution_file", "editing_file", *(() if prompts is None else of_citeeval)}
     if prompts is None:
         prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
+        if asking.says_uncited:
+            prompts.append(f"uncited@{uncited_prompt().fingerprint}")
         if asking.statements_per_request is not None:
             prompts.append(f"part@{part_prompt().fingerprint}")
     fields = {name: value for name, value in asking.identity().items() if name not in left_out}
@@ -247,6 +259,11 @@ def asked_fields(
         "prompts": ",".join(prompts),
         "asking": ",".join(f"{name}={value}" for name, value in {**fields, **instead}.items()),
     }
+
+
+def uncited_prompt() -> Prompt:
+    """Return the prompt that is added to our own of editing where statements without citations are rated too."""
+    return read_prompt(PROMPTS / "uncited.txt", ())
 
 
 def part_prompt() -> Prompt:
@@ -279,6 +296,8 @@ def request_for(
         passages="\n".join(shown_passage(passage, number) for number, passage in response.with_text.items()),
         statements="\n".join(shown_statements),
     )
+    if module == "editing" and asking.says_uncited:
+        content += f"\n\n{uncited_prompt().fill()}"
     if numbers:
         content += f"\n\n{part_prompt().fill(first=str(min(numbers)), last=str(max(numbers)))}"
     return chat_request(asking, content, reply_schema(module, asking.mode))
@@ -332,24 +351,22 @@ class JudgeQuestion:
 def questions_of(responses: Sequence[Response], splits: Sequence[Split], asking: Asking) -> Iterator[JudgeQuestion]:
     """Yield the questions, response by response, and of each those of attribution before those of editing.
 
-    There are none about a response without statements, or that says that it found no answer, or whose passages all lack
-    a text. Editing is asked for parts with a citation that can be judged, attribution as the option `contexts` says.
-    Raises ValueError if the lengths differ.
+    There are none about a response without statements, or whose passages all lack a text, or that says that it found no
+    answer (unless uncited statements are rated). Editing is asked for parts with a statement to rate. Raises ValueError
+    if the lengths differ.
     """
     prompts = load_prompts(asking)
     for index, (response, split) in enumerate(zip(responses, splits, strict=True)):
-        size = asking.statements_per_request or max(len(split.statements), 1)
-        parts = [split.statements[start : start + size] for start in range(0, len(split.statements), size)]
+        seen = [each for each in split.statements if each.citations or asking.uncited != "left out"]
+        size = asking.statements_per_request or max(len(seen), 1)
+        parts = [seen[start : start + size] for start in range(0, len(seen), size)]
         unseen = bool(response.passages) and not response.with_text
-        for module in () if split.no_answer or unseen else MODULES:
+        silent = split.no_answer and asking.uncited != "rated"
+        for module in () if silent or unseen else MODULES:
             for part in parts:
-                if asking.contexts if module == "attribution" else any(map(_is_judged, part)):
-                    request = request_for(module, response, split.statements, part, prompts[module], asking)
+                if asking.uncited == "by context" if module == "attribution" else any(map(asking.rates, part)):
+                    request = request_for(module, response, seen, part, prompts[module], asking)
                     yield JudgeQuestion(index, module, part, request)
-
-
-def _is_judged(statement: ResponseStatement) -> bool:
-    return bool(statement.citations) and not statement.no_text
 
 
 def judge_responses(
@@ -373,11 +390,11 @@ def judge_responses(
             read = partial(read_json, module=about[0], numbers=about[1], mode=asking.mode)
         reply, state = read_answer(answer, read)
         heard[question.response].append((question, state, reply or ParsedReply()))
-    return [_judged(split, replies, asking.mode) for split, replies in zip(splits, heard, strict=True)]
+    return [_judged(split, replies, asking) for split, replies in zip(splits, heard, strict=True)]
 
 
 def _judged(
-    split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, ParsedReply]], mode: JudgeMode
+    split: Split, replies: Sequence[tuple[JudgeQuestion, QuestionState, ParsedReply]], asking: Asking
 ) -> ResponseJudgement:
     contexts: dict[int, int] = {}
     edits: dict[int, tuple[Edit, ...]] = {}
@@ -393,8 +410,8 @@ def _judged(
         ended[question.module].append(state)
         if state == "read":
             is_attribution = question.module == "attribution"
-            expected = {statement.number for statement in question.part if is_attribution or _is_judged(statement)}
-            rated = reply.edits.keys() & reply.stars.keys() if mode == "edits" else reply.stars.keys()
+            expected = {statement.number for statement in question.part if is_attribution or asking.rates(statement)}
+            rated = reply.edits.keys() & reply.stars.keys() if asking.mode == "edits" else reply.stars.keys()
             judged = reply.contexts.keys() if is_attribution else rated
             problems["not judged"] += len(expected - judged)
     states = {module: outcomes or ["not asked"] for module, outcomes in ended.items()}
@@ -407,7 +424,7 @@ def _judged(
         editing=editing,
         # The statement that no answer was found rests on the response.
         contexts={1: 3} if split.no_answer else contexts,
-        edits=edits if mode == "edits" else {},
+        edits=edits if asking.mode == "edits" else {},
         stars=stars,
         problems=+problems,
         states=Counter(chain.from_iterable(states.values())),

@@ -14,6 +14,10 @@ import numpy as np
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Coefficients, Edit, edit_distance, edit_problems
 from metaeval.stats.arrays import Bools, Floats, Ints, ratio
 
+# What a statement without citations is worth: 0 or nothing by what it rests on (by context), always 0 (fails), what the
+# judge's own rating and edits of it say (rated), or nothing, and the judge does not see it (left out).
+UncitedStatements = Literal["by context", "fails", "rated", "left out"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CiteEvalOptions:
@@ -33,7 +37,7 @@ class CiteEvalOptions:
     exist): unscored, or scored as it stands. index_shift: count the response's citations one too high in the edit
     distance, as the released code does. nothing_rated: value of a response none of whose statements needs a rating.
     stops: let an empty line, and a reason that does not exist, end the run, as they end the released code's. otherwise:
-    label of a reply to AttrScore that gives none of the three labels.
+    label of a reply to AttrScore that gives none of the three labels. uncited: that of the judge (see `judge.Asking`).
     """
 
     styles: Literal["all", "plain"] = "all"
@@ -49,6 +53,7 @@ class CiteEvalOptions:
     nothing_rated: Literal["undefined", "full marks"] = "undefined"
     stops: bool = False
     otherwise: Literal["missing", "attributable"] = "missing"
+    uncited: UncitedStatements = "by context"
 
 
 # The definition of the paper, with all styles of marks; missing verdicts stay missing.
@@ -117,14 +122,15 @@ UNDECIDED: UnitEnds = (np.nan, 0.0, np.nan)
 
 def context_of(judged: int | None, options: CiteEvalOptions = PAPER) -> int | None:
     """Return the context of a statement: the judged one, or, where that is None, the option's (None: missing)."""
-    return RETRIEVAL if judged is None and options.missing_context == "retrieval" else judged
+    filled = options.missing_context == "retrieval" and options.uncited == "by context"
+    return RETRIEVAL if judged is None and filled else judged
 
 
 def by_rating(
     citations: Sequence[int], context: int | None, stars: int | None, options: CiteEvalOptions = PAPER
 ) -> UnitEnds:
     """Return IterCoE: the judge's rating (stars, 1 to 5) as (stars - 1) / 4; of an uncited statement, see `uncited`."""
-    if not citations:
+    if not citations and options.uncited != "rated":
         return uncited(context, options)
     if stars is None:
         return (1.0, 1.0, 1.0) if options.missing_rating == "full marks" else MISSING
@@ -144,7 +150,7 @@ def by_edits(
     edits: None where the judge gave none, empty where it would change nothing. passages: numbers of the passages (None:
     not known, and additions of any passage are allowed).
     """
-    if not citations:
+    if not citations and options.uncited != "rated":
         return uncited(context, options)
     if edits is None and options.missing_edits == "none":
         return (1.0, 1.0, 1.0)
@@ -156,8 +162,12 @@ def by_edits(
 
 
 def uncited(context: int | None, options: CiteEvalOptions = PAPER) -> UnitEnds:
-    """Return the value of a statement without citations: 0 if it rests on the passages, none if on something else."""
-    return {None: UNDECIDED, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
+    """Return the value of a statement without citations: 0 if it rests on the passages, none if on something else.
+
+    Where contexts are not asked for, as the option `uncited` says.
+    """
+    unknown = {"fails": LACKS, "left out": NEEDS_NONE}.get(options.uncited, UNDECIDED)
+    return {None: unknown, RETRIEVAL: LACKS}.get(context_of(context, options), NEEDS_NONE)
 
 
 def in_scenario(units: Units, cited: Bools, scenario: CitedScenario) -> Units:
@@ -173,7 +183,7 @@ def response_values(
     units, cited, response: of each statement its value, whether it has citations, and its response. A response is the
     mean over its statements that have a value. If all of them need no rating, it is undefined or gets full marks, as
     the rules say. In the scenario "cited", a response without citations is 0 if one of its statements needs a
-    citation, and missing if the judge's verdict on that is missing.
+    citation (or is rated), and missing if the judge's verdict on that is missing.
     """
 
     def total(of: Floats | Bools) -> Floats:
@@ -186,7 +196,7 @@ def response_values(
     # None of the statements, if they all lack the verdict whether they need a citation, may need one.
     best = np.where((known == 0) & (total(~np.isnan(used.best)) == 0) & (missing > 0), nothing, best)
     # In a response of which nothing counts, uncited statements decide.
-    lacks, undecided = total(~cited & (units.value == 0)) > 0, total(~cited & units.missing)
+    lacks, undecided = total(~cited & ~np.isnan(units.best)) > 0, total(~cited & units.missing)
     empty = known + missing == 0
     value = np.where(empty & lacks, 0.0, np.where(empty & (undecided == 0), nothing, ratio(total(used.value), known)))
     worst = np.where(empty, np.where(lacks | (undecided > 0), 0.0, nothing), worst)

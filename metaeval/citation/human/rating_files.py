@@ -201,14 +201,14 @@ _STATEMENT_SCORE = re.compile(
 def _of_statements(rows: Iterable[DataRow]) -> Iterator[DataRow]:
     """Yield the rows of a score file; a row written by `cite citeeval` (a statement) as one row for each of its scores.
 
-    For a statement that needs no citation CiteEval's own scores are left out.
+    For a statement that needs no citation, or was left out, CiteEval's own scores are left out.
     """
     for row in rows:
         if "statement" not in row.fields or "value" in row.fields:
             yield row
             continue
         place = {name: row.fields[name] for name in ("answer", "start", "end") if name in row.fields}
-        exempt = _OF_CITEEVAL if row.fields.get("state") == "needs none" else ()
+        exempt = _OF_CITEEVAL if row.fields.get("state") in ("needs none", "left out") else ()
         for name, value in row.fields.items():
             if _STATEMENT_SCORE.fullmatch(name) and name not in exempt:
                 yield DataRow(row.where, {**place, "value": value, "measure": name})

@@ -18,7 +18,7 @@ from metaeval.citation.citeeval.baselines import BASELINES
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, fingerprint, read_coefficients
 from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated, evaluate, inquiries_of
 from metaeval.citation.citeeval.judge import Asking, JudgeMode, asked_fields, load_prompts, questions_of
-from metaeval.citation.citeeval.options_and_values import PROFILES, CitedScenario
+from metaeval.citation.citeeval.options_and_values import PROFILES, CitedScenario, UncitedStatements
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.data_model import answer_cells
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
@@ -80,7 +80,7 @@ class AsksJudge(shared.AsksChat):
 class CiteEvalCommand(shared.ReadsAnswers, AsksJudge, shared.JudgedByMetrics):
     """Options of `cite citeeval`."""
 
-    untyped = frozenset({"format"})
+    untyped = frozenset({"format", "uncited"})
 
     nli: shared.Judges = Field(default=(), description="Metrics that also judge the statements by AutoAIS. Repeatable.")
     scenario: Scenario = "full"
@@ -90,6 +90,9 @@ class CiteEvalCommand(shared.ReadsAnswers, AsksJudge, shared.JudgedByMetrics):
     """Baselines on the same statements: lqac, attrscore (by the chat model), attrscore:METRIC."""
     mode: JudgeMode = "edits"
     """What comes before a rating: edits, reasoning (cot), or nothing (vanilla)."""
+    uncited: UncitedStatements = "by context"
+    """Statements without citations: by context (they fail if they rest on the passages, else they do not count),
+    fails, rated (the judge's own rating of them), or left out (the judge does not see them)."""
 
 
 def check_edited(rated: Rated, asking: Asking, refusal: str) -> None:
@@ -133,7 +136,7 @@ def counted(splits: Sequence[Split]) -> list[tuple[int, str]]:
 
 
 def _run(options: CiteEvalCommand, progress: Progress) -> Done:
-    asking, profile = options.asking(mode=options.mode), PROFILES[options.profile]
+    asking, profile = options.asking(mode=options.mode, uncited=options.uncited), PROFILES[options.profile]
     judges = Judges(options, progress, needed=False, decides="AutoAIS needs decisions")
     by_model = [name for name in BASELINES if name in options.baselines]
     labellers = load_labellers(options.baselines, judges.config)
@@ -152,13 +155,14 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
         rated = evaluate(answers, splits, chat.ask, asking, profile, by_model, coefficients)
         models = chat.models
     # Refitted coefficients change the edit distance, and no baseline.
-    refitted = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
+    chosen = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
+    chosen |= {} if options.uncited == "by context" else {"uncited": options.uncited}
     measures = [replace(measure, ranks=key == rated.main) for key, measure in MEASURES.items() if key in rated.values]
     measures.append(Measure("answers", "answers", "", 1, 0))
     names = [*(["autoais"] if judges.cutoffs else []), *rated.baselines, *(["attrscore"] if labellers.names else [])]
     definitions = [Definition("citeeval", "CiteEval", measures, _READING[options.mode])]
     definitions += [baseline_definition(name, rated, options.scenario) for name in dict.fromkeys(names)]
-    cited = rated_table(options, rated, judges.config, splitter.name, definitions, **refitted)
+    cited = rated_table(options, rated, judges.config, splitter.name, definitions, **chosen)
     main, *_ = rated.whole(rated.main, options.scenario)
     cited.add(
         asking.model,

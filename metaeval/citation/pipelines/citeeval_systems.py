@@ -37,8 +37,11 @@ GOLD = "gold_sources"
 def omission(rated: Rated) -> list[float | None]:
     """Return, for each answer, the share of its statements that need a citation and have none, of those that need one.
 
-    None where no statement does. Uncited statements of which the judge does not say what they rest on are left out.
+    None where no statement does, and where nothing is known of uncited ones (uncited: rated, left out). Uncited
+    statements of which the judge does not say what they rest on are left out.
     """
+    if rated.options.uncited in ("rated", "left out"):
+        return [None] * len(rated.splits)
     n = len(rated.splits)
     omitted = np.bincount(rated.response, ~rated.cited & (rated.values[rated.main].value == 0), n)
     return cells(ratio(omitted, omitted + np.bincount(rated.response, rated.cited, n)))

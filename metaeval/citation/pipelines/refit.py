@@ -69,7 +69,7 @@ def _run(options: RefitCommand, progress: Progress) -> Done:
     if options.edits == "human":
         return _fit_people(options)
     # The edit distance does not depend on what a statement rests on.
-    asking, splitter = options.asking(contexts=False), find_sentence_splitter(options.splitter)
+    asking, splitter = options.asking(uncited="fails"), find_sentence_splitter(options.splitter)
     human = read_human_set(options.files, options.format, options.human)
     answers = [rated.answer for rated in human.answers]
     splits = [human.splits.get(answer.id) or split_response(answer, profile, splitter) for answer in answers]

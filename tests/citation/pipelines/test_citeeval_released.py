@@ -10,13 +10,17 @@ from itertools import product
 import pytest
 from scipy import stats
 
+import metaeval
 from metaeval.citation.chat_models import recording
 from metaeval.citation.citeeval.baselines import BASELINES
 from metaeval.citation.citeeval.evaluate_responses import inquiries_of
-from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.judge import Asking, questions_of
+from metaeval.citation.citeeval.options_and_values import PROFILES
+from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.human.rating_files import read_human_set
 from metaeval.citation.pipelines.meta.run import META, MetaEvaluation
 from metaeval.citation.pipelines.meta.tables import meta_sheets
+from metaeval.citation.readers.answer_files import gather
 from metaeval.llm.messages import read_reply
 
 CORRELATIONS = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -166,3 +170,87 @@ def test_the_table_of_the_baselines_is_right_and_the_released_one_comes_with_its
     assert (len(of_two), {key[1] for key in of_two}) == (12, {"autoais:precision", "attrscore:strict"})
     signed = {each.name: each.fields["profile"] for each in run.measured}
     assert set(signed.values()) == {"released"}
+
+
+PASSAGES = [{"text": "The Oder is 840 kilometres long."}, {"text": "Barges carry coal."}]
+ABLATED = {
+    "a1": "The Oder is 840 kilometres long [1]. Barges sing there loudly. It is a fine river indeed.",
+    "a2": "Ships sail on the water daily.",
+    "a3": "No answer was found.",
+}
+# The judge's contexts, and its stars and edits of whatever statement it is shown as one to rate.
+CONTEXTS = {"a1": ("retrieval", "retrieval", "model"), "a2": ("retrieval",), "a3": ("response",)}
+STARS = {"a1": (4, 2, 5), "a2": (3,), "a3": (1,)}
+ADDED = {"action": "add", "citation": 2, "reason": "evidence"}
+
+# (ratings of a1, a2, a3 in the scenario full, in cited), by what uncited statements are worth and profile. By the
+# released rating rules (stars - 1) / 4; a response without any is 1 there, and has no value here. Cited: uncited ones
+# are masked, and a response that loses all of its ratings is 0.
+ABLATIONS = {
+    ("by context", "paper"): ((0.75 / 2, 0, None), (0.75, 0, None)),
+    ("by context", "released"): ((0.75 / 2, 0, 1), (0.75, 0, 1)),
+    ("fails", "paper"): ((0.75 / 3, 0, None), (0.75, 0, None)),
+    ("fails", "released"): ((0.75 / 3, 0, 1), (0.75, 0, 1)),
+    ("rated", "paper"): ((2 / 3, 0.5, 0), (0.75, 0, 0)),
+    ("rated", "released"): ((2 / 3, 0.5, 0), (0.75, 0, 0)),
+    ("left out", "paper"): ((0.75, None, None), (0.75, None, None)),
+    ("left out", "released"): ((0.75, 1, 1), (0.75, 1, 1)),
+}
+
+
+@pytest.fixture
+def ablated(tmp_path):
+    """Write the answers and a judge's replies to what is asked of them, and run `cite citeeval` on them."""
+    file, replies = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
+    rows = [{"id": name, "text": text, "passages": PASSAGES} for name, text in ABLATED.items()]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    answers = gather([file])
+
+    def made(uncited, profile, scenario):
+        splits = [split_response(one, PROFILES[profile]) for one in answers]
+        questions = list(questions_of(answers, splits, Asking(model="t", uncited=uncited)))
+        said = []
+        for each in questions:
+            name, shown = answers[each.response].id, [statement.number for statement in each.part]
+            entries = [{"id": n, "thinking": "", "context": CONTEXTS[name][n - 1]} for n in shown]
+            if each.module == "editing":
+                edits = {("a1", 2): [ADDED]}
+                entries = [
+                    {"id": n, "thinking": "", "edits": edits.get((name, n), []), "rating": STARS[name][n - 1]}
+                    for n in shown
+                ]
+            message = {"content": json.dumps({"statements": entries})}
+            said.append(read_reply(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})))
+        recording(lambda _: said, replies)([each.request for each in questions])
+        settings = {"results": tmp_path / "results", "splitter": "rules", "profile": profile, "scenario": scenario}
+        return questions, metaeval.cite.citeeval(file, replay=replies, uncited=uncited, **settings)
+
+    return made
+
+
+@pytest.mark.parametrize(("uncited", "profile"), ABLATIONS)
+def test_uncited_statements_are_worth_what_one_setting_says(ablated, uncited, profile):
+    for scenario, expected in zip(("full", "cited"), ABLATIONS[uncited, profile], strict=True):
+        questions, found = ablated(uncited, profile, scenario)
+        assert [row["rating"] for row in found.rows["answers"]] == pytest.approx(expected), scenario
+        # What was asked: contexts by context alone; the rating of uncited statements only where it counts.
+        asked = [(each.response, each.module) for each in questions]
+        shown = {
+            "by context": [(0, "attribution"), (0, "editing"), (1, "attribution")],
+            "rated": [(0, "editing"), (1, "editing"), (2, "editing")],
+        }
+        assert asked == shown.get(uncited, [(0, "editing")])
+        texts = [each.request.body["messages"][0]["content"] for each in questions]
+        assert any("Barges sing" in text for text in texts) == (uncited != "left out")
+        assert any("cite nothing are judged as well" in text for text in texts) == (uncited == "rated")
+        assert (f",uncited={uncited}" in found.signatures[0], "uncited@" in found.signatures[0]) == (
+            True,
+            uncited == "rated",
+        )
+        states = [row["state"] for row in found.rows["statements"]]
+        words = {"by context": "needs none", "fails": "lacks a citation", "rated": "rated", "left out": "left out"}
+        assert (states[0], states[2]) == ("rated", words[uncited])
+        if uncited == "rated":
+            edited = [row["edit_distance"] for row in found.rows["statements"]]
+            # Of the three, the second adds one citation for want of evidence, worth 0 with the intercept.
+            assert edited[:3] == pytest.approx([1, -0.010901728784493359, 1])

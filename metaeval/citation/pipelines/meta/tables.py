@@ -119,7 +119,7 @@ def _all_rows(meta: MetaEvaluation) -> Iterator[tuple[str, Records]]:
     if meta.human.people:
         yield "citebench-statistics", bench_statistics(meta.human)
         yield "citebench", _agreements(meta)
-        if meta.rated:
+        if meta.rated and meta.rated.options.uncited == "by context":
             contexts = agreement.contexts_of(meta.rated, meta.human.people)
             yield "citebench-contexts", _contexts(contexts)
             classes, counts, _ = agreement.context_counts(contexts, forced=False, binary=False)
