@@ -6,6 +6,7 @@ their formulas; those here are ours.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
 
@@ -16,22 +17,27 @@ from metaeval.citation.citeeval.evaluate_responses import Rated, cells
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import CitedScenario
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.agreement import CorrelationName, correlations
-from metaeval.citation.measures import means
+from metaeval.citation.human.agreement import CorrelationName, both_levels, comparable, correlations
+from metaeval.citation.measures import AnswerShare, Statistic, means, micro
 from metaeval.citation.pipelines.cited import CitedTable, Measure
 from metaeval.citation.pipelines.generate import amount
 from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell
 from metaeval.core.errors import UserError, shown
 from metaeval.report.result_tables import THREE, cell
 from metaeval.report.table import Cell, Note, Table, plain
-from metaeval.stats.arrays import ratio
+from metaeval.stats.arrays import Floats, Ints, ratio
 from metaeval.stats.estimate import Estimate
-from metaeval.stats.influence import SIGNED
+from metaeval.stats.influence import COUNTS, SIGNED
 
 AnswerColumn = Sequence[float | None]
 
 # The field of an answer's reference that lists the sources that should be retrieved (`Passage.source`).
 GOLD = "gold_sources"
+
+# Queries of CiteBench's test sets, by which the released code weights its means of data sets (the published files of
+# outputs, and the ids in them, are named MODEL_DATASET_RETRIEVER_...).
+SIZES = {"asqa": 632, "eli5": 684, "msmarco": 684, "lfrqa": 1000}
+_OF_DATA_SET = re.compile(rf"(.+?)_({'|'.join(SIZES)})(?:_|$)")
 
 
 def omission(rated: Rated) -> list[float | None]:
@@ -74,16 +80,83 @@ def retrieval_quality(answer: Answer) -> tuple[float | None, float | None]:
 def system_sheets(
     cited: CitedTable, shared: Provenance, rated: Rated, asking: Asking, scenario: CitedScenario
 ) -> list[Table]:
-    """Return the tables of what was asked, differences (if several systems), omission by length, and retrieval."""
+    """Return the tables of what was asked, differences (if several systems), omission by length, and retrieval.
+
+    In the profile "released" the system values of the released code come first.
+    """
     columns: dict[str, AnswerColumn] = {key: cells(rated.whole(key, scenario)[0].value) for key in rated.values}
     measures = [measure for measure in cited.definitions[0].measures if measure.key in columns]
-    sheets = [_judging(cited, shared, rated, asking)]
+    sheets = [_released(cited, shared, rated, scenario)] if cited.fields["profile"] == "released" else []
+    sheets.append(_judging(cited, shared, rated, asking))
     if len(cited.systems) > 1:
         sheets.append(_differences(cited, shared, columns, measures))
     sheets.append(_omission(cited, shared, rated))
     if any(GOLD in answer.reference for answer in rated.responses):
         sheets.append(_retrieval(cited, shared, rated, columns[rated.main]))
     return sheets
+
+
+def _released(cited: CitedTable, shared: Provenance, rated: Rated, scenario: CitedScenario) -> Table:
+    """Return the table of what the released code prints of each system, and of models over data sets."""
+    n, main, of = len(rated.splits), rated.values[rated.main], rated.response
+    statements, responses = both_levels(main.value, rated.cited, of, n, scenario)
+    kept, whole = comparable(main.value, main.missing, rated.cited, of, n, scenario)
+    sizes = np.bincount(of, minlength=n)
+    sums = zip(np.bincount(of, np.where(kept, statements, 0.0), n), np.bincount(of, kept, n), strict=True)
+    columns = {
+        "statements": micro([AnswerShare(float(total), int(number)) for total, number in sums]),
+        "responses": means(cells(np.where(whole, responses, np.nan))),
+        "length": means(cells(sizes), COUNTS),
+        "cited": means(cells(np.bincount(of, rated.cited, n) / np.maximum(sizes, 1))),
+    }
+    table, models = TableLines(), dict[str, dict[str, list[int]]]()
+    for number, response in enumerate(rated.responses):
+        named = _OF_DATA_SET.match(response.system) or _OF_DATA_SET.match(response.id)
+        if named:
+            model = named[1] if named.string == response.system else response.system
+            models.setdefault(model, {}).setdefault(named[2], []).append(number)
+
+    def add(name: str, statistics: Mapping[str, Statistic], rows: Ints, data_sets: str = "") -> None:
+        found = dict.fromkeys(columns, Estimate(None))
+        found |= {key: cited.interval_over(each, rows) for key, each in statistics.items()}
+        printed = [interval_cell(each, THREE) for each in found.values()]
+        record = {key: value for key, each in found.items() for key, value in each.record(key).items()}
+        table.add("", plain(name), printed, {"system": name, "data_sets": data_sets, **record})
+
+    for place, system in enumerate(cited.systems):
+        add(system, columns, cited.rows(place))
+    for model, parts in models.items():
+        if len(parts) > 1:
+            weighted = {key: _by_data_set(columns[key], parts) for key in ("statements", "responses")}
+            names = ", ".join(sorted(parts))
+            add(f"{model} ({names})", weighted, np.array(sorted(chain(*parts.values()))), names)
+    held = ", ".join(f"{name} {size:,}" for name, size in SIZES.items())
+    reading = (
+        "statements: the mean over the statements of all responses, each without a value with that of its response; "
+        "responses: the mean over responses, in whose place the released script prints that over statements again; "
+        "length: statements of a response; share cited: of a response's statements, on average; of several data "
+        f"sets of one model: the means by data set, weighted by the queries of CiteBench's test sets ({held})"
+    )
+    headings = ["system", "statements", "responses", "length", "share cited"]
+    title = "System values of the released code"
+    return shared.lines("citeeval-released", title, headings, table, [Note("reading", reading)])
+
+
+def _by_data_set(of: Statistic, parts: Mapping[str, Sequence[int]]) -> Statistic:
+    """Return the mean of a statistic's values of data sets, weighted by `SIZES`. parts: the answers of each.
+
+    A resample without answers of a data set is the mean of the others.
+    """
+    weights = np.array([SIZES[name] for name in parts], dtype=np.float64)
+    moments = np.zeros((len(parts), *of.moments.shape))
+    for place, numbers in enumerate(parts.values()):
+        moments[place, numbers] = of.moments[numbers]
+
+    def value(sums: Floats) -> Floats:
+        values = np.stack([of.of(each) for each in np.split(sums, len(parts))])
+        return ratio(weights @ np.nan_to_num(values), weights @ ~np.isnan(values))
+
+    return Statistic(np.concatenate(moments, axis=1), value, of.counts, of.ends)
 
 
 def _judging(cited: CitedTable, shared: Provenance, rated: Rated, asking: Asking) -> Table:

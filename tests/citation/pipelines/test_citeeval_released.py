@@ -178,10 +178,13 @@ ABLATED = {
     "a2": "Ships sail on the water daily.",
     "a3": "No answer was found.",
 }
-# The judge's contexts, and its stars and edits of whatever statement it is shown as one to rate.
-CONTEXTS = {"a1": ("retrieval", "retrieval", "model"), "a2": ("retrieval",), "a3": ("response",)}
-STARS = {"a1": (4, 2, 5), "a2": (3,), "a3": (1,)}
+# What the judge says of each statement: context, stars, edits.
 ADDED = {"action": "add", "citation": 2, "reason": "evidence"}
+SAID = {
+    "a1": [("retrieval", 4, []), ("retrieval", 2, [ADDED]), ("model", 5, [])],
+    "a2": [("retrieval", 3, [])],
+    "a3": [("response", 1, [])],
+}
 
 # (ratings of a1, a2, a3 in the scenario full, in cited), by what uncited statements are worth and profile. By the
 # released rating rules (stars - 1) / 4; a response without any is 1 there, and has no value here. Cited: uncited ones
@@ -199,39 +202,36 @@ ABLATIONS = {
 
 
 @pytest.fixture
-def ablated(tmp_path):
-    """Write the answers and a judge's replies to what is asked of them, and run `cite citeeval` on them."""
-    file, replies = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
-    rows = [{"id": name, "text": text, "passages": PASSAGES} for name, text in ABLATED.items()]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    answers = gather([file])
+def cite(tmp_path):
+    """Write answers and a judge's replies to what is asked of them; return the questions, and what is found."""
 
-    def made(uncited, profile, scenario):
+    def made(rows, said, uncited="by context", profile="released", **options):
+        file, replies = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
+        file.write_text("".join(json.dumps({"passages": PASSAGES, **row}) + "\n" for row in rows))
+        answers = gather([file])
         splits = [split_response(one, PROFILES[profile]) for one in answers]
-        questions = list(questions_of(answers, splits, Asking(model="t", uncited=uncited)))
-        said = []
+        questions, answered = list(questions_of(answers, splits, Asking(model="t", uncited=uncited))), []
         for each in questions:
-            name, shown = answers[each.response].id, [statement.number for statement in each.part]
-            entries = [{"id": n, "thinking": "", "context": CONTEXTS[name][n - 1]} for n in shown]
-            if each.module == "editing":
-                edits = {("a1", 2): [ADDED]}
-                entries = [
-                    {"id": n, "thinking": "", "edits": edits.get((name, n), []), "rating": STARS[name][n - 1]}
-                    for n in shown
-                ]
+            entries = []
+            for statement in each.part:
+                context, stars, edits = said[answers[each.response].id][statement.number - 1]
+                own = {"context": context} if each.module == "attribution" else {"edits": edits, "rating": stars}
+                if None not in own.values():
+                    entries.append({"id": statement.number, "thinking": "", **own})
             message = {"content": json.dumps({"statements": entries})}
-            said.append(read_reply(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})))
-        recording(lambda _: said, replies)([each.request for each in questions])
-        settings = {"results": tmp_path / "results", "splitter": "rules", "profile": profile, "scenario": scenario}
-        return questions, metaeval.cite.citeeval(file, replay=replies, uncited=uncited, **settings)
+            answered.append(read_reply(json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})))
+        recording(lambda _: answered, replies)([each.request for each in questions])
+        settings = {"results": tmp_path / "results", "splitter": "rules", "profile": profile, "uncited": uncited}
+        return questions, metaeval.cite.citeeval(file, replay=replies, **settings, **options)
 
     return made
 
 
 @pytest.mark.parametrize(("uncited", "profile"), ABLATIONS)
-def test_uncited_statements_are_worth_what_one_setting_says(ablated, uncited, profile):
+def test_uncited_statements_are_worth_what_one_setting_says(cite, uncited, profile):
+    rows = [{"id": name, "text": text} for name, text in ABLATED.items()]
     for scenario, expected in zip(("full", "cited"), ABLATIONS[uncited, profile], strict=True):
-        questions, found = ablated(uncited, profile, scenario)
+        questions, found = cite(rows, SAID, uncited, profile, scenario=scenario)
         assert [row["rating"] for row in found.rows["answers"]] == pytest.approx(expected), scenario
         # What was asked: contexts by context alone; the rating of uncited statements only where it counts.
         asked = [(each.response, each.module) for each in questions]
@@ -254,3 +254,90 @@ def test_uncited_statements_are_worth_what_one_setting_says(ablated, uncited, pr
             edited = [row["edit_distance"] for row in found.rows["statements"]]
             # Of the three, the second adds one citation for want of evidence, worth 0 with the intercept.
             assert edited[:3] == pytest.approx([1, -0.010901728784493359, 1])
+
+
+class MadeSystems:
+    """Answers of systems, what a judge says of them, and what the released script makes of that."""
+
+    def __init__(self, seed):
+        chance = random.Random(seed)
+        self.rows, self.said, self.cites = [], {}, {}
+        names = ("g_asqa_gtr_10_psgs", "g_eli5_bm25_10_psgs", "g_lfrqa_colbert_10_psgs", "one")
+        for number in range(28):
+            system = names[number % 4]
+            name, size = f"{system}_{number}", chance.randint(1, 5)
+            if system == "one":  # its ids alone tell the data set
+                name = f"one_{chance.choice(['asqa_gtr', 'msmarco_bing'])}_10_psgs_{number}"
+            self.cites[name] = [chance.choice([[], [1], [1, 2]]) for _ in range(size)]
+            texts = [
+                f"Ships of fleet {number} sail on river {place}{''.join(f' [{n}]' for n in own)}."
+                for place, own in enumerate(self.cites[name])
+            ]
+            contexts, stars = ("retrieval", "model", None), (1, 2, 3, 4, 5, None)
+            self.said[name] = [(chance.choice(contexts), chance.choice(stars), []) for _ in texts]
+            self.rows.append({"id": name, "system": system, "text": " ".join(texts)})
+
+    def released(self, names, cited_only):
+        """What the released script says of responses: statements, responses, length, share of cited ones.
+
+        One file holds the ratings, the other the edit distances; each is averaged, and then both. A cited statement
+        without a rating has 1, one without edits too. An uncited one is 0 if it rests on the passages (also where its
+        context is not known), else N/A. N/A takes the response's value, the mean of the others, 1 without any. In the
+        scenario of cited statements uncited ratings become N/A, and a response that loses all of its ratings is 0.
+        """
+        both = []
+        for worth in (lambda stars: 1.0 if stars is None else (stars - 1) / 4, lambda stars: 1.0):
+            statements, responses = [], []
+            for name in names:
+                pairs = list(zip(self.said[name], self.cites[name], strict=True))
+                lacks = [None if context == "model" else 0.0 for (context, *_), _ in pairs]
+                ratings = [worth(said[1]) if own else bare for (said, own), bare in zip(pairs, lacks, strict=True)]
+                kept = [one if own or not cited_only else None for one, (_, own) in zip(ratings, pairs, strict=True)]
+                lost = any(ratings[n] is not None and one is None for n, one in enumerate(kept))
+                response = mean_or(kept, 0.0 if lost else 1.0)
+                responses.append(response)
+                statements += [response if one is None else one for one in kept]
+            both.append((mean_or(statements), mean_or(responses)))
+        cites = [self.cites[name] for name in names]
+        length = mean_or([len(own) for own in cites])
+        return *map(mean_or, zip(*both, strict=True)), length, mean_or([mean_or(list(map(bool, own))) for own in cites])
+
+
+# Queries of CiteBench's test sets, as the released script has them.
+QUERIES = {"asqa": 632, "eli5": 684, "lfrqa": 1000, "msmarco": 684}
+
+
+@pytest.mark.parametrize("scenario", ["full", "cited"])
+def test_the_system_values_are_those_of_the_released_script(cite, scenario):
+    made = MadeSystems(5)
+    _, found = cite(made.rows, made.said, scenario=scenario, interval={"resamples": 100, "fewest": 2})
+    rows = {row["system"]: row for row in found["citeeval-released"]}
+    by_system = {}
+    for row in made.rows:
+        data_set = next(name for name in QUERIES if f"_{name}_" in row["id"])
+        by_system.setdefault(row["system"], {}).setdefault(data_set, []).append(row["id"])
+    for system, parts in by_system.items():
+        expected = made.released([name for own in parts.values() for name in own], scenario == "cited")
+        found_values = [rows[system][key] for key in ("statements", "responses", "length", "cited")]
+        assert found_values == pytest.approx(expected, abs=1e-12)
+        assert rows[system]["statements_low"] < rows[system]["statements"] < rows[system]["statements_high"]
+    one = by_system["one"]
+    g = {name: own for system, parts in by_system.items() if system != "one" for name, own in parts.items()}
+    for label, parts in (("g (asqa, eli5, lfrqa)", g), ("one (asqa, msmarco)", one)):
+        total = sum(QUERIES[name] for name in parts)
+        weighted = [
+            sum(QUERIES[name] * made.released(own, scenario == "cited")[place] for name, own in parts.items()) / total
+            for place in (0, 1)
+        ]
+        row = rows[label]
+        assert [row["statements"], row["responses"], row["length"]] == [*map(pytest.approx, weighted), None]
+        assert row["statements_low"] < row["statements"] < row["statements_high"]
+    # The value of the main table is that of responses; the released script prints that of statements in its place.
+    main = next(one for one in found["citeeval"] if (one["system"], one["measure"]) == ("one", "auto"))
+    assert main["value"] == pytest.approx(rows["one"]["responses"])
+    assert rows["one"]["statements"] != pytest.approx(rows["one"]["responses"], abs=1e-3)
+
+
+def test_only_the_released_profile_has_these_values(cite):
+    made = MadeSystems(5)
+    assert "citeeval-released" not in cite(made.rows, made.said, profile="paper")[1]
