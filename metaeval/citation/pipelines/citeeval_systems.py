@@ -117,10 +117,10 @@ def _released(cited: CitedTable, shared: Provenance, rated: Rated, scenario: Cit
             models.setdefault(model, {}).setdefault(named[2], []).append(number)
 
     def add(name: str, statistics: Mapping[str, Statistic], rows: Ints, data_sets: str = "") -> None:
-        found = dict.fromkeys(columns, Estimate(None))
-        found |= {key: cited.interval_over(each, rows) for key, each in statistics.items()}
-        printed = [interval_cell(each, THREE) for each in found.values()]
-        record = {key: value for key, each in found.items() for key, value in each.record(key).items()}
+        estimates = dict.fromkeys(columns, Estimate(None))
+        estimates |= {key: cited.interval_over(each, rows) for key, each in statistics.items()}
+        printed = [interval_cell(each, THREE) for each in estimates.values()]
+        record = {key: value for key, each in estimates.items() for key, value in each.record(key).items()}
         table.add("", plain(name), printed, {"system": name, "data_sets": data_sets, **record})
 
     for place, system in enumerate(cited.systems):

@@ -336,8 +336,4 @@ def test_the_system_values_are_those_of_the_released_script(cite, scenario):
     main = next(one for one in found["citeeval"] if (one["system"], one["measure"]) == ("one", "auto"))
     assert main["value"] == pytest.approx(rows["one"]["responses"])
     assert rows["one"]["statements"] != pytest.approx(rows["one"]["responses"], abs=1e-3)
-
-
-def test_only_the_released_profile_has_these_values(cite):
-    made = MadeSystems(5)
     assert "citeeval-released" not in cite(made.rows, made.said, profile="paper")[1]

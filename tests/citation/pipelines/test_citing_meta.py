@@ -439,6 +439,10 @@ def test_the_main_table_of_citeeval_is_one_command(meta, bench_files, tmp_path):
     assert [f1[True, True, name] for name in ("retrieval", "other", "macro")] == [1.0, None, 1.0]
     matrix = {(one["people"], one["judge"]): one["count"] for one in sheet(found, "citebench-confusion", "").records}
     assert (matrix["retrieval", "retrieval"], sum(matrix.values())) == (7, 7)
+    # Every uncited statement rests on the passages, and so lacks a citation without being asked what it rests on.
+    unasked = meta("chat.uncited=fails", **asked, pipelines=("citeeval",), nli=())
+    assert values(unasked, "statements", "citeeval:auto") == values(found, "statements", "citeeval:auto")
+    assert "citebench-contexts" not in {table.name for table in meta_sheets(unasked)}
     alone = meta(**asked, pipelines=("lqac",), nli=())
     assert values(alone, "statements", "lqac:f1") == values(found, "statements", "lqac:f1")
 
