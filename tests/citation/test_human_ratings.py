@@ -254,17 +254,18 @@ def test_what_a_file_of_scores_may_not_hold(tmp_path, row, says):
         scores(tmp_path, *([row] if isinstance(row, dict) else row))
 
 
-def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline(tmp_path):
+@pytest.mark.parametrize("state", ["needs none", "left out"])
+def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline(tmp_path, state):
     answers = {"a": Answer("a", "It is long [1]. It is fine.", ())}
     first = {"answer": "a", "system": "s", "statement": 1, "start": 0, "end": 15, "state": "rated", "lqac_f1": None}
-    second = {"answer": "a", "system": "s", "statement": 2, "start": 16, "end": 27, "state": "needs none", "auto": None}
+    second = {"answer": "a", "system": "s", "statement": 2, "start": 16, "end": 27, "state": state, "auto": None}
     first |= {"auto": 0.5, "auto_least": 0.5, "stars": 3, "lqac_f1_least": 0.0, "lqac_said": None}
     first |= {"attrscore_strict_gpt": 1.0, "attrscore_strict_most_gpt": 1.0}
     second |= {"lqac_f1": 0.0, "lqac_f1_least": 0.0, "attrscore_strict_gpt": 0.0}
     path = tmp_path / "per-statements.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in (first, second)))
     found = read_score_file(path, answers)
-    # The second statement needs no citation: CiteEval has no value of it. A judge's missing verdict stays missing.
+    # The second statement needs no citation, or the judge did not see it: CiteEval has no value of it. A judge's missing verdict stays missing.
     assert {
         name: [(one.start, None if one.reason == "absent" else one.value) for one in own.itertuples()]
         for name, own in found.groupby("measure", sort=False)

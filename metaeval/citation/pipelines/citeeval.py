@@ -156,7 +156,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
         models = chat.models
     # Refitted coefficients change the edit distance, and no baseline.
     chosen = {} if coefficients == PUBLISHED else {"coefficients": f"refitted@{fingerprint(coefficients)}"}
-    chosen |= {} if options.uncited == "by context" else {"uncited": options.uncited}
+    chosen |= {} if asking.uncited == "by context" else {"uncited": asking.uncited}
     measures = [replace(measure, ranks=key == rated.main) for key, measure in MEASURES.items() if key in rated.values]
     measures.append(Measure("answers", "answers", "", 1, 0))
     names = [*(["autoais"] if judges.cutoffs else []), *rated.baselines, *(["attrscore"] if labellers.names else [])]
