@@ -13,12 +13,22 @@ import numpy as np
 import pytest
 
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Edit, edit_distance
-from metaeval.citation.citeeval.judge import read_tags
-from metaeval.citation.citeeval.options_and_values import RELEASED, Units, by_edits, by_rating, response_values
-from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
+from metaeval.citation.citeeval.evaluate_responses import evaluate
+from metaeval.citation.citeeval.judge import Asking, ParsedReply, read_released, read_tags
+from metaeval.citation.citeeval.options_and_values import (
+    PAPER,
+    RELEASED,
+    Units,
+    by_edits,
+    by_rating,
+    context_of,
+    response_values,
+)
+from metaeval.citation.citeeval.splitting import NO_ANSWER, ResponseStatement, Split, split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.core.errors import UserError
+from metaeval.llm.messages import read_reply
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "citeeval.json"
 
@@ -69,22 +79,69 @@ def test_marks_are_moved_and_ordered_as_released(case, punkt_data):
 
 def test_the_reply_in_tags_is_read_as_released(golden):
     text = golden["parse"]["text"]
-    found = read_tags(text, "editing", {1, 2, 3})
     official = {int(number): edits_of(stored) for number, stored in golden["parse"]["edits"].items()}
-    assert {number: own for number, own in found.edits.items() if own} == official
-    assert found.edits[2] == ()  # N/A: the judge said that nothing is to change; the released code stores nothing
-    assert found.stars == {int(number): stars for number, stars in golden["parse"]["ratings"].items()}
-    assert not found.problems
-
-
-def test_a_reason_that_does_not_exist_stops_as_released_or_is_counted(golden):
+    stars = {int(number): stars for number, stars in golden["parse"]["ratings"].items()}
+    assert read_released(text, "editing", {1, 2, 3}) == ParsedReply(edits=official, stars=stars)
+    # N/A: the judge said that nothing is to change; the released code stores nothing.
+    assert read_tags(text, "editing", {1, 2, 3}) == ParsedReply(edits={**official, 2: ()}, stars=stars)
     assert golden["parse"]["reason_4"] == "AssertionError"
-    text = golden["parse"]["text"].replace("DELETE REASON 1", "DELETE REASON 4")
+    text = text.replace("DELETE REASON 1", "DELETE REASON 4")
     with pytest.raises(UserError, match="reason 4,"):
-        read_tags(text, "editing", {1, 2, 3}, stops=RELEASED.stops)
+        read_released(text, "editing", {1, 2, 3})
     said = read_tags(text, "editing", {1, 2, 3})
-    assert set(said.edits) == {2, 3}
-    assert said.problems == {"out of schema": 1}
+    assert (set(said.edits), said.problems) == ({2, 3}, {"out of schema": 1})
+
+
+# 92 kinds of replies in tags, odd ones too, to a response of three statements that cite [1][6], [2] and nothing, each
+# beside the usual reply to the other question: contexts and values by the functions of the released code.
+TAGS = json.loads(GOLDEN.with_name("citeeval_tags.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory):
+    own = tmp_path_factory.mktemp("prompts") / "own.txt"
+    own.write_text("{query}{passages}{statements}", encoding="utf-8")
+    asking = Asking(model="t", output="text", attribution_file=own, editing_file=own)
+    response = Answer("a", "", (Passage("p"),) * 10)
+    cited = [(1, 6), (2,), ()]
+    split = Split(tuple(ResponseStatement(n, "s", own, 0, 0) for n, own in enumerate(cited, start=1)), no_answer=False)
+
+    def rate(case, options):
+        usual = next(each for each in TAGS if each["module"] != case["module"])["text"]
+        texts = [case["text"], usual] if case["module"] == "attribution" else [usual, case["text"]]
+        cut = "length" if case["kind"].startswith("cut") else "stop"
+        choices = [{"message": {"content": text}, "finish_reason": cut if text != usual else "stop"} for text in texts]
+        replies = [read_reply(json.dumps({"choices": [choice]})) for choice in choices]
+        return evaluate([response], [split], lambda _: replies, asking, options)
+
+    return rate
+
+
+def known(values):
+    return [None if np.isnan(value) else value for value in values]
+
+
+@pytest.mark.parametrize("case", TAGS, ids=lambda case: case["kind"])
+def test_a_reply_in_tags_of_any_kind_is_rated_as_released_to_the_digit(rated, case):
+    if "stops" in case:
+        with pytest.raises(UserError, match="released code fails"):
+            rated(case, RELEASED)
+        return
+    found = rated(case, RELEASED)
+    assert [context_of(found.judged[0].contexts.get(n), RELEASED) for n in (1, 2, 3)] == case["contexts"]
+    assert {key: known(found.values[key].value) for key in ("rating", "edits")} == {
+        key: case[key] for key in ("rating", "edits")
+    }
+    filled = found.counts([0]).get("statements given full marks unrated", 0)
+    assert filled == sum(n not in found.judged[0].stars for n in (1, 2))
+
+
+@pytest.mark.parametrize("case", TAGS, ids=lambda case: case["kind"])
+def test_by_the_paper_what_no_reply_rates_is_missing_and_never_full_marks(rated, case):
+    found = rated(case, PAPER)
+    # Five stars stand in reasoning alone, and beside two stars for the same statement.
+    assert set(known(found.values["rating"].value)) <= {None, 0, 0.25, 0.5, 0.75}
+    assert "statements given full marks unrated" not in found.counts([0])
 
 
 def test_every_edit_distance_is_exact_with_and_without_the_shifted_index(golden):

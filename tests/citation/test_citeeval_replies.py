@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.citeeval.citation_edits import REASONS, Edit
-from metaeval.citation.citeeval.judge import ParsedReply, read_json, read_tags, reply_schema
+from metaeval.citation.citeeval.judge import ParsedReply, read_json, read_released, read_tags, reply_schema
+from metaeval.core.errors import UserError
 
 DELETE = {"action": "delete", "citation": 6, "reason": "misleading"}
 ADD = {"action": "add", "citation": 7, "reason": "credibility"}
@@ -125,9 +126,12 @@ def test_tags_are_read_once_within_the_statements_and_outside_thinking():
     said = read_tags(text, "editing", {1, 2, 3})
     assert said.stars == {1: 5}
     assert said.problems == {"out of schema": 1, "said twice": 1, "no such statement": 1}
-    text = '<attribution sentence_id="1">2</attribution><attribution sentence_id="2">5</attribution>'
-    contexts = read_tags(text, "attribution", {1, 2})
-    assert (contexts.contexts, contexts.problems) == ({1: 2}, {"out of schema": 1})
+    for tag in ("category", "attribution"):
+        text = f'<{tag} sentence_id="1">2</{tag}><{tag} sentence_id="2">5</{tag}>'
+        contexts = read_tags(text, "attribution", {1, 2})
+        assert (contexts.contexts, contexts.problems) == ({1: 2}, {"out of schema": 1})
+        twice = read_tags(f'{text}<category sentence_id="1">2</category>', "attribution", {1, 2})
+        assert twice.problems["said twice"] == 1
     assert read_tags(text.replace("attribution", "type"), "attribution", {1, 2}) is None
 
 
@@ -138,6 +142,10 @@ def test_numbers_too_long_to_be_meant_are_out_of_the_schema():
         assert ({**said.contexts, **said.stars}, said.problems) == ({2: 4}, {"out of schema": 1})
         said = read_tags(f'<{tag} sentence_id="{long}">4</{tag}>', module, {1, 2})
         assert said == ParsedReply(problems=Counter({"no such statement": 1}))
+    with pytest.raises(UserError, match="released code fails"):  # no float holds it
+        read_released(f'<rating sentence_id="1">{long}</rating>', "editing", {1})
+    # A context beyond 4 counts by its first digit.
+    assert read_released(f'<category sentence_id="1">{long}</category>', "attribution", {1}).contexts == {1: 1}
     for citation, reason in ((long, "1"), ("1", long)):
         text = f'<editing sentence_id="1"><DELETE citation="{citation}">{reason}</DELETE></editing>'
         assert read_tags(text, "editing", {1}) == ParsedReply(problems=Counter({"out of schema": 1}))
@@ -169,3 +177,14 @@ def test_tags_that_nobody_closes_are_read_in_linear_time():
     edits = '<DELETE citation="1">' * many
     said = read_tags(f'<editing sentence_id="1">{edits}</editing>', "editing", {1})
     assert said.problems == {"out of schema": 1}
+
+
+@pytest.mark.parametrize(
+    "piece", ['<editing sentence_id="1">', '<ADD citation="1"> ADD', "<rating ", "</editing>", "DELETE"]
+)
+def test_a_long_hostile_reply_is_read_at_once(piece):
+    text = f'<editing sentence_id="1">{piece * (500_000 // len(piece))}'
+    for read in (read_tags, read_released):
+        for end in ("", "</editing>"):
+            said = read(text + end, "editing", {1})
+            assert said is None or not any(said.edits.values())

@@ -193,6 +193,10 @@ class Rated:
             passages = self.responses[number].with_text
             for statement in split.statements:
                 totals[f"statements citing {NO_TEXT}"] += statement.no_text
+                unrated = statement.citations and not statement.no_text and statement.number not in judged.stars
+                totals["statements given full marks unrated"] += bool(
+                    unrated and self.options.missing_rating != "missing"
+                )
                 edits = judged.edits.get(statement.number, ()) if statement.citations else ()
                 totals.update(f"edits: {problem}" for problem in edit_problems(statement.citations, edits, passages))
         lacking = self.response[self.values[self.main].missing]

@@ -1,4 +1,4 @@
-"""CiteEval's judge: its prompts, one request per response (or part) and module, and the strict parser of its replies.
+"""CiteEval's judge: its prompts, one request per response (or part) and module, and the parsers of its replies.
 
 Replies are JSON, or tags for users of an official prompt file. Source: the released code's stored inputs and outputs.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from html import escape
 from itertools import chain
@@ -19,13 +19,20 @@ from pydantic import Field
 
 from metaeval.citation.chat_models import ChatOptions, Output, chat_request
 from metaeval.citation.citeeval.citation_edits import REASONS, Edit
-from metaeval.citation.citeeval.options_and_values import CONTEXTS, PAPER, STARS, CiteEvalOptions, UncitedStatements
+from metaeval.citation.citeeval.options_and_values import (
+    CONTEXTS,
+    PAPER,
+    RETRIEVAL,
+    STARS,
+    CiteEvalOptions,
+    UncitedStatements,
+)
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Passage
 from metaeval.core.errors import UserError
 from metaeval.llm import messages
-from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read_prompt
+from metaeval.llm.messages import Answer, ChatRequest, Prompt, Reply, read_answer, read_prompt
 
 T = TypeVar("T")
 
@@ -60,6 +67,14 @@ _THINKING = re.compile(r"<thinking>.*?</thinking>", re.DOTALL)
 _BLOCK = r'<{tag}\s+sentence_id="(?P<number>\d+)"\s*>(?P<body>.*?)</{tag}>'
 _EDIT = re.compile(r'<(?P<action>DELETE|ADD)\s+citation="(?P<citation>[^"]*)"\s*>(?P<reason>[^<]*+)</(?P=action)>')
 _REASON = re.compile(r"\s*(?:(?:DELETE|ADD)\s+REASON\s+)?(\d+)\s*")
+# What the released code takes for a tag: no other space, attribute or case, and an edit's closing tag can be either.
+_RELEASED = r'<{tag} sentence_id="(\d++)">\s*+(\d++)\s*+</{tag}>'
+_RELEASED_EDITS = re.compile(r'<editing sentence_id="(\d++)">')
+_RELEASED_EDIT = re.compile(
+    r'<(DELETE|ADD) citation="(\d++)">\s*+(?:DELETE|ADD)*+\s*+REASON\s*+(\d++)\s*+</(?:DELETE|ADD)>'
+)
+_STOPS = "where released code fails: use --profile paper"
+_LONGEST_FLOAT = 308  # digits of a whole number
 _LONGEST_NUMBER = 9  # digits; nothing that is numbered here has more, and Python refuses to read some longer numbers
 
 
@@ -119,37 +134,97 @@ def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMo
     return ParsedReply(edits=edits, stars=stars, problems=+problems)
 
 
-def read_tags(text: str, module: Module, numbers: Collection[int], stops: bool = False) -> ParsedReply | None:
+def read_tags(text: str, module: Module, numbers: Collection[int]) -> ParsedReply | None:
     """Return what a reply in tags says; None for one without any block of the right name. numbers: see `read_json`.
 
-    Contexts: `<attribution sentence_id="1"> 2 </attribution>`. Edits and ratings:
+    Contexts: `<category sentence_id="1"> 2 </category>`, or attribution in place of category. Edits and ratings:
     `<editing sentence_id="1"> <DELETE citation="6"> DELETE REASON 1 </DELETE> </editing>` and
     `<rating sentence_id="1"> 4 </rating>`. An empty block of edits, or `N/A`, gives an empty tuple; other words may
-    mean an edit, and are out of schema, as is a whole block with an unreadable edit. stops: an edit with an unknown
-    reason raises `UserError` instead.
+    mean an edit, and are out of schema, as is a whole block with an unreadable edit.
     """
     ended, mark, rest = text.rpartition("</thinking>")  # in `rest` each start would be searched to the end
     spoken = _THINKING.sub("", ended + mark) + rest
     problems: Counter[str] = Counter()
 
-    def read(tag: str, value: Callable[[str], T | None]) -> dict[int, T]:
-        # Behind the last block that is closed, each start would be searched to the end.
-        closed = spoken[: spoken.rfind(f"</{tag}>") + len(tag) + 3]
-        matches = re.finditer(_BLOCK.format(tag=tag), closed, re.DOTALL)
-        blocks = [(_number(match["number"]), value(match["body"])) for match in matches]
-        entries = [(number, content) for number, content in blocks if content is not None]
-        problems["out of schema"] += len(blocks) - len(entries)
-        return _single_entries(entries, numbers, problems)
+    def read(value: Callable[[str], T | None], *tags: str) -> dict[int, T]:
+        entries: list[tuple[int, T | None]] = []
+        for tag in tags:
+            # Behind the last block that is closed, each start would be searched to the end.
+            closed = spoken[: spoken.rfind(f"</{tag}>") + len(tag) + 3]
+            matches = re.finditer(_BLOCK.format(tag=tag), closed, re.DOTALL)
+            entries += [(_number(match["number"]), value(match["body"])) for match in matches]
+        readable = [(number, content) for number, content in entries if content is not None]
+        problems["out of schema"] += len(entries) - len(readable)
+        return _single_entries(readable, numbers, problems)
 
     def one_of(allowed: Container[int]) -> Callable[[str], int | None]:
         return lambda body: number if (number := _number(body)) in allowed else None
 
     if module == "attribution":
-        reply = ParsedReply(contexts=read("attribution", one_of(CONTEXTS)), problems=+problems)
+        reply = ParsedReply(contexts=read(one_of(CONTEXTS), "category", "attribution"), problems=+problems)
     else:
-        edits, stars = read("editing", partial(_edits, stops=stops)), read("rating", one_of(STARS))
+        edits, stars = read(_edits, "editing"), read(one_of(STARS), "rating")
         reply = ParsedReply(edits=edits, stars=stars, problems=+problems)
     return reply if reply != ParsedReply() else None
+
+
+def read_released(text: str, module: Module, numbers: Collection[int]) -> ParsedReply | None:
+    """Return what the released code reads in a reply in tags (see `read_tags`); None where it finds nothing at all.
+
+    It takes tags wherever they stand, in reasoning too, and passes over what is not quite one. The last context and
+    rating of a statement count, and all of its edits. A context beyond 4 is its first digit, else retrieval; a rating
+    is any number. Raises `UserError` where that code fails: for a reason of an edit that is not 1, 2 or 3, and a rating
+    that no float can hold.
+    """
+    of, problems = {str(number): number for number in numbers}, Counter[str]()
+
+    def of_statements(tag: str, blocks: Sequence[tuple[str, T]]) -> list[tuple[int, T]]:
+        problems["out of schema"] += text.count(f"<{tag}") - len(blocks)
+        problems["no such statement"] += sum(name not in of for name, _ in blocks)
+        return [(of[name], value) for name, value in blocks if name in of]
+
+    def last(tag: str) -> dict[int, str]:
+        return dict(of_statements(tag, re.findall(_RELEASED.format(tag=tag), text)))
+
+    if module == "attribution":
+        digits = {str(context): context for context in CONTEXTS}
+        contexts = {number: digits.get(v, digits.get(v[0], RETRIEVAL)) for number, v in last("category").items()}
+        reply = ParsedReply(contexts, problems=+problems)
+    else:
+        edits: dict[int, tuple[Edit, ...]] = {}
+        for number, further in of_statements("editing", _released_edits(text)):
+            edits[number] = edits.get(number, ()) + further
+        ratings = last("rating")
+        if any(len(rating) > _LONGEST_FLOAT for rating in ratings.values()):
+            raise UserError(f"A rating has more than {_LONGEST_FLOAT} digits, {_STOPS}.")
+        stars = {number: int(rating) for number, rating in ratings.items()}
+        reply = ParsedReply(edits={n: made for n, made in edits.items() if made}, stars=stars, problems=+problems)
+    return reply if reply != ParsedReply() else None
+
+
+def _released_edits(text: str) -> list[tuple[str, tuple[Edit, ...]]]:
+    """Return the statement and the edits of each block of edits, each up to the next closing tag, as released.
+
+    The released code compares citations as texts: one that is written as no passage's number is (07) gets a negative
+    number of its own.
+    """
+    blocks: list[tuple[str, tuple[Edit, ...]]] = []
+    odd: dict[str, int] = {}
+    end = 0
+    while opened := _RELEASED_EDITS.search(text, end):
+        end = text.find("</editing>", opened.end())
+        if end < 0:
+            break
+        edits: list[Edit] = []
+        for action, citation, reason in _RELEASED_EDIT.findall(text, opened.end(), end):
+            if reason not in ("1", "2", "3"):
+                raise UserError(f"An edit has the reason {reason[:_LONGEST_NUMBER]}, {_STOPS}.")
+            number = _number(citation)
+            if citation != str(number):
+                number = odd.setdefault(citation, -1 - len(odd))
+            edits.append(Edit("delete" if action == "DELETE" else "add", int(reason), number))
+        blocks.append((opened[1], tuple(edits)))
+    return blocks
 
 
 def _single_entries(entries: Sequence[tuple[int, T]], numbers: Collection[int], problems: Counter[str]) -> dict[int, T]:
@@ -166,7 +241,7 @@ def _number(text: str) -> int:
     return int(digits) if digits.isdecimal() and len(digits) <= _LONGEST_NUMBER else -1
 
 
-def _edits(body: str, stops: bool) -> tuple[Edit, ...] | None:
+def _edits(body: str) -> tuple[Edit, ...] | None:
     """Return the edits in a block of tags; None if one of them, or what stands beside them, cannot be read."""
     edits: list[Edit] = []
     matches = list(_EDIT.finditer(body))
@@ -175,12 +250,7 @@ def _edits(body: str, stops: bool) -> tuple[Edit, ...] | None:
         return None
     for match in matches:
         reason, citation = _REASON.fullmatch(match["reason"]), _number(match["citation"])
-        if reason is None or citation < 0:
-            return None
-        number = _number(reason[1])
-        if number not in (1, 2, 3):
-            if stops:
-                raise UserError(f"An edit has the reason {reason[1]}, where released code fails: use --profile paper.")
+        if reason is None or citation < 0 or (number := _number(reason[1])) not in (1, 2, 3):
             return None
         edits.append(Edit("delete" if match["action"] == "DELETE" else "add", number, citation))
     return tuple(edits)
@@ -230,7 +300,7 @@ def load_prompts(asking: Asking) -> dict[Module, Prompt]:
     prompts: dict[Module, Prompt] = {}
     for module, file in zip(MODULES, (asking.attribution_file, asking.editing_file), strict=True):
         if file is None and asking.output == "text":
-            raise UserError(f"The prompt of {module} asks for JSON, not for tags: give --set {module}_file=FILE.")
+            raise UserError(f"The prompt of {module} asks for JSON, not for tags: give --set chat.{module}_file=FILE.")
         name = _EDITING[asking.mode][0] if module == "editing" else module
         prompts[module] = read_prompt(file or PROMPTS / f"{name}.txt", PLACES)
     return prompts
@@ -377,15 +447,18 @@ def judge_responses(
 ) -> list[ResponseJudgement]:
     """Return the judge's verdicts on each response. answers: each question of `questions_of` with its reply.
 
-    A reply that was refused, cut short, or is malformed is "unparsed" as a whole; a statement outside the question's
-    part is a problem, "no such statement".
+    A reply that was refused, cut short, or is malformed is "unparsed" as a whole (cut tags are read as released with
+    that option); a statement outside the question's part is a problem, "no such statement".
     """
     heard: list[list[tuple[JudgeQuestion, QuestionState, ParsedReply]]] = [[] for _ in splits]
     for question, answer in answers:
         judged = [each for each in question.part if question.module == "attribution" or not each.no_text]
         about = question.module, {statement.number for statement in judged}
         if asking.output == "text":
-            read = partial(read_tags, module=about[0], numbers=about[1], stops=options.stops)
+            as_released = options.tags == "released"
+            read = partial(read_released if as_released else read_tags, module=about[0], numbers=about[1])
+            if as_released and isinstance(answer, Reply):  # it does not look at how a reply ended
+                answer = replace(answer, finish_reason="", refusal="")
         else:
             read = partial(read_json, module=about[0], numbers=about[1], mode=asking.mode)
         reply, state = read_answer(answer, read)

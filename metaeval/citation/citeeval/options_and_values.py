@@ -36,8 +36,9 @@ class CiteEvalOptions:
     statement with an impossible edit (it deletes what is not cited, adds what is, or adds a passage that does not
     exist): unscored, or scored as it stands. index_shift: count the response's citations one too high in the edit
     distance, as the released code does. nothing_rated: value of a response none of whose statements needs a rating.
-    stops: let an empty line, and a reason that does not exist, end the run, as they end the released code's. otherwise:
-    label of a reply to AttrScore that gives none of the three labels. uncited: that of the judge (see `judge.Asking`).
+    stops: let an empty line end the run, as it ends the released code's. tags: read replies in tags strictly, or by the
+    released code's patterns. otherwise: label of a reply to AttrScore that gives none of the three labels. uncited: that
+    of the judge (see `judge.Asking`).
     """
 
     styles: Literal["all", "plain"] = "all"
@@ -52,6 +53,7 @@ class CiteEvalOptions:
     index_shift: bool = False
     nothing_rated: Literal["undefined", "full marks"] = "undefined"
     stops: bool = False
+    tags: Literal["strict", "released"] = "strict"
     otherwise: Literal["missing", "attributable"] = "missing"
     uncited: UncitedStatements = "by context"
 
@@ -73,6 +75,7 @@ RELEASED = CiteEvalOptions(
     index_shift=True,
     nothing_rated="full marks",
     stops=True,
+    tags="released",
     otherwise="attributable",
 )
 
