@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -145,11 +146,50 @@ def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
     return "enum" not in schema or value in schema["enum"]
 
 
-def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -> dict[str, Any] | None:
+def repaired(value: Any, schema: Mapping[str, Any], repairs: Counter[str]) -> Any:
+    """Return a JSON value as its schema wants it where that takes no guess, else as it is; count the repairs by kind.
+
+    Repaired are whole numbers as text or with a point (4.0), capitals in names and choices, further fields, and text
+    without choices, such as reasoning, that is missing. A field that is there twice but for capitals is not repaired.
+    """
+    kind = schema.get("type", "")
+    if kind == "array" and isinstance(value, list):
+        return [repaired(element, schema["items"], repairs) for element in value]
+    if kind == "object" and isinstance(value, dict):
+        named = {name: [key for key in value if key.strip().lower() == name] for name in schema["properties"]}
+        if any(len(keys) > 1 for keys in named.values()):
+            return value
+        repairs["repaired: further fields"] += len(value) > sum(map(len, named.values()))
+        fields = {}
+        for name, of_property in schema["properties"].items():
+            for key in named[name]:
+                fields[name] = repaired(value[key], of_property, repairs)
+                repairs["repaired: capitals"] += key != name
+            if of_property == {"type": "string"} and not isinstance(fields.get(name), str):
+                fields[name] = ""
+                repairs["repaired: no reasoning"] += 1
+        return fields
+    whole = _WHOLE.fullmatch(str(value)) if kind == "integer" and isinstance(value, str | float) else None
+    if whole:
+        repairs["repaired: number"] += 1
+        return int(whole[1])
+    choices = {choice.lower(): choice for choice in schema.get("enum", ())} if kind == "string" else {}
+    choice = choices.get(value.strip().lower(), value) if isinstance(value, str) else value
+    repairs["repaired: capitals"] += choice != value
+    return choice
+
+
+_WHOLE = re.compile(r"\s*([0-9]{1,9})(?:\.0+)?\s*")
+
+
+def read_object(
+    text: str, form: Mapping[str, Any], any_entries: bool = False, repairs: Counter[str] | None = None
+) -> dict[str, Any] | None:
     """Parse a JSON object, bare or in one code block, that matches a `response_format`; return None otherwise.
 
     An object that names a field twice, at whatever depth, is malformed: it is unclear which of the two counts.
-    any_entries: do not check the entries of lists, which the caller then checks one by one.
+    any_entries: do not check the entries of lists, which the caller then checks one by one. repairs: text around the
+    object, and reasoning in tags before it, are left out, and it is `repaired`; what was done is counted here.
     """
     schema = form["json_schema"]["schema"]
     if any_entries:
@@ -158,11 +198,27 @@ def read_object(text: str, form: Mapping[str, Any], any_entries: bool = False) -
             for name, property_schema in schema["properties"].items()
         }
         schema = {**schema, "properties": properties}
+    body: Any = _parsed(_unfenced(text))
+    if repairs is not None and not keeps(body, schema):
+        if body is None:
+            body = _parsed(_object_in(text))
+            repairs["repaired: text around the reply"] += body is not None
+        body = repaired(body, schema, repairs)
+    return body if keeps(body, schema) else None
+
+
+def _parsed(text: str) -> Any:
     try:
-        body: dict[str, Any] = parse_json(_unfenced(text), lone_surrogates=True)
+        return parse_json(text, lone_surrogates=True)
     except MalformedError:
         return None
-    return body if keeps(body, schema) else None
+
+
+def _object_in(text: str) -> str:
+    """Return a text from its first brace to the last, without reasoning in tags; empty if that does not end."""
+    spoken = re.split(r"(?i)</think(?:ing)?>", text)[-1]
+    start = spoken.find("{")
+    return "" if re.search(r"(?i)<think(?:ing)?>", spoken[:start]) else spoken[start : spoken.rfind("}") + 1]
 
 
 def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -48,8 +49,8 @@ def test_contexts_edits_and_ratings_by_statement():
     ],
 )
 def test_a_reply_of_another_form_is_not_read_at_all(text):
-    assert read_json(text, "editing", {1}) is None
-    assert read_json(text, "attribution", {1}) is None
+    assert read_json(text, "editing", {1}, strict=True) is None
+    assert read_json(text, "attribution", {1}, strict=True) is None
 
 
 @pytest.mark.parametrize(
@@ -66,7 +67,7 @@ def test_a_reply_of_another_form_is_not_read_at_all(text):
     ],
 )
 def test_an_entry_out_of_the_schema_is_counted_as_a_whole_and_the_others_are_read(entry):
-    said = read_json(reply(entry, review(2, 3)), "editing", {1, 2})
+    said = read_json(reply(entry, review(2, 3)), "editing", {1, 2}, strict=True)
     assert said == ParsedReply(edits={2: ()}, stars={2: 3}, problems=Counter({"out of schema": 1}))
 
 
@@ -82,6 +83,30 @@ def test_invented_and_repeated_statements_are_counted_and_count_for_nothing():
     }
 
 
+# 64 kinds of replies that mean two stars and a deletion for statement 1, and four stars for 2: the stars that may be
+# read (null: nothing), and what is counted.
+KINDS = json.loads(Path(__file__).with_name("citeeval_json_replies.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", KINDS, ids=lambda case: case["kind"])
+def test_what_takes_no_guess_is_repaired_and_counted_and_nothing_else(case):
+    said = read_json(case["text"], "editing", {1, 2})
+    stars = case["stars"] and {int(number): rating for number, rating in case["stars"].items()}
+    edits = {1: (Edit("delete", 1, 6),), 2: ()}
+    if stars is None:
+        assert said is None
+    else:
+        assert said == ParsedReply(edits={n: edits[n] for n in stars}, stars=stars, problems=Counter(case["counted"]))
+    is_repaired = any(name.startswith("repaired") for name in case["counted"])
+    assert (read_json(case["text"], "editing", {1, 2}, strict=True) == said) == (not is_repaired)
+
+
+def test_a_context_is_repaired_but_for_one_that_there_is_not():
+    said = read_json(reply({"id": "1", "context": " Retrieval "}, context(2, "both")), "attribution", {1, 2})
+    counted = {"repaired: capitals": 1, "repaired: number": 1, "repaired: no reasoning": 1, "out of schema": 1}
+    assert (said.contexts, said.problems) == ({1: 2}, counted)
+
+
 CONTEXTS = ["query", "retrieval", "response", "model", "Retrieval", "", 2]
 
 
@@ -95,7 +120,8 @@ CONTEXTS = ["query", "retrieval", "response", "model", "Retrieval", "", 2]
 def test_the_schema_that_is_asked_for_and_the_reading_agree(module, entry):
     jsonschema = pytest.importorskip("jsonschema", reason="checks replies against the schema as a server would")
     validator = jsonschema.Draft202012Validator(reply_schema(module)["json_schema"]["schema"])
-    assert validator.is_valid({"statements": [entry]}) == (not read_json(reply(entry), module, {1}).problems)
+    said = read_json(reply(entry), module, {1}, strict=True)
+    assert validator.is_valid({"statements": [entry]}) == (not said.problems)
 
 
 JSON = st.recursive(

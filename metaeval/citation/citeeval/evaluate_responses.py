@@ -188,7 +188,8 @@ class Rated:
         for number in numbers:
             split, judged = self.splits[number], self.judged[number]
             totals.update({f"questions: {state}": count for state, count in judged.states.items()})
-            totals.update({f"problems: {name}": count for name, count in judged.problems.items()})
+            for name, count in judged.problems.items():
+                totals[name if name.startswith("repaired") else f"problems: {name}"] += count
             totals["responses without an answer"] += split.no_answer
             passages = self.responses[number].with_text
             for statement in split.statements:

@@ -82,8 +82,8 @@ _LONGEST_NUMBER = 9  # digits; nothing that is numbered here has more, and Pytho
 class ParsedReply:
     """What a judge's reply says of statements, by their number: contexts (keys of `CONTEXTS`), edits, stars (1 to 5).
 
-    problems: counts of "out of schema" (an unreadable entry), "no such statement", and "said twice" (all entries of
-    the statement are ignored). Statements that the judge skipped are not counted.
+    problems: counts of "out of schema" (an unreadable entry), "no such statement", "said twice" (all entries of the
+    statement are ignored), and of repairs by kind. Statements that the judge skipped are not counted.
     """
 
     contexts: Mapping[int, int] = field(default_factory=dict)
@@ -101,23 +101,29 @@ def reply_schema(module: Module, mode: JudgeMode = "edits") -> dict[str, Any]:
     return messages.reply_form(module, statements={"type": "array", "items": entry})
 
 
-def read_json(text: str, module: Module, numbers: Collection[int], mode: JudgeMode = "edits") -> ParsedReply | None:
+def read_json(
+    text: str, module: Module, numbers: Collection[int], mode: JudgeMode = "edits", strict: bool = False
+) -> ParsedReply | None:
     """Return what a reply in JSON says; None for a malformed reply. numbers: of the statements that are to be judged.
 
-    An entry that breaks the schema anywhere is counted as a problem, and ignored as a whole.
+    An entry that breaks the schema is counted as a problem, and ignored as a whole. What can be repaired without a
+    guess (`messages.repaired`) is, and is counted as "repaired: KIND". strict: nothing is repaired.
     """
-    form = reply_schema(module, mode)
-    body = messages.read_object(text, form, any_entries=True)
+    form, problems = reply_schema(module, mode), Counter[str]()
+    body = messages.read_object(text, form, any_entries=True, repairs=None if strict else problems)
     if body is None:
         return None
     schema = form["json_schema"]["schema"]["properties"]["statements"]["items"]
-    entries = [
-        (entry["id"], entry)
-        for entry in body["statements"]
-        if messages.keeps(entry, schema)
-        and all(edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in entry.get("edits", ()))
-    ]
-    problems = Counter({"out of schema": len(body["statements"]) - len(entries)})
+    entries: list[tuple[int, dict[str, Any]]] = []
+    for entry in body["statements"]:
+        repairs: Counter[str] = Counter()
+        entry = entry if strict else messages.repaired(entry, schema, repairs)
+        if messages.keeps(entry, schema) and all(
+            edit["reason"] in REASONS[edit["action"]] and edit["citation"] >= 0 for edit in entry.get("edits", ())
+        ):
+            entries.append((entry["id"], entry))
+            problems += repairs
+    problems["out of schema"] += len(body["statements"]) - len(entries)
     by_number = _single_entries(entries, numbers, problems)
     if module == "attribution":
         contexts = {number: _CONTEXT_NUMBERS[entry["context"]] for number, entry in by_number.items()}
@@ -198,7 +204,7 @@ def read_released(text: str, module: Module, numbers: Collection[int]) -> Parsed
         if any(len(rating) > _LONGEST_FLOAT for rating in ratings.values()):
             raise UserError(f"A rating has more than {_LONGEST_FLOAT} digits, {_STOPS}.")
         stars = {number: int(rating) for number, rating in ratings.items()}
-        reply = ParsedReply(edits={n: made for n, made in edits.items() if made}, stars=stars, problems=+problems)
+        reply = ParsedReply(edits={n: each for n, each in edits.items() if each}, stars=stars, problems=+problems)
     return reply if reply != ParsedReply() else None
 
 
@@ -269,7 +275,7 @@ class Asking(ChatOptions):
     mode: what is asked for beside a rating. attribution_file, editing_file: prompts of the user's own, with {query},
     {passages} and {statements}. statements_per_request: most statements that are judged at once; a longer response is
     judged in parts (None: never). uncited: statements without citations; what statements rest on is asked for "by
-    context" alone.
+    context" alone. reading: of replies in JSON, whether what takes no guess is repaired.
     """
 
     top_p: Annotated[float, Field(gt=0, le=1)] | None = 1.0
@@ -280,6 +286,7 @@ class Asking(ChatOptions):
     editing_file: Path | None = None
     statements_per_request: Annotated[int, Field(ge=1)] | None = None
     uncited: UncitedStatements = "by context"
+    reading: Literal["repaired", "strict"] = "repaired"
 
     @property
     def says_uncited(self) -> bool:
@@ -460,7 +467,8 @@ def judge_responses(
             if as_released and isinstance(answer, Reply):  # it does not look at how a reply ended
                 answer = replace(answer, finish_reason="", refusal="")
         else:
-            read = partial(read_json, module=about[0], numbers=about[1], mode=asking.mode)
+            strict = asking.reading == "strict"
+            read = partial(read_json, module=about[0], numbers=about[1], mode=asking.mode, strict=strict)
         reply, state = read_answer(answer, read)
         heard[question.response].append((question, state, reply or ParsedReply()))
     return [_judged(split, replies, asking) for split, replies in zip(splits, heard, strict=True)]
