@@ -148,6 +148,62 @@ def test_values_of_judges_come_through_faults(asked, contents, fake, rated, tmp_
     assert (rating["mean"], rating["mean_least"], rating["mean_most"]) == (1 / 2, 3.5 / 8, 4.5 / 8)
 
 
+def test_the_main_table_of_citeeval_with_prompts_that_ask_for_tags(asked, contents, citebench, tmp_path):
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    # The ids of the published files name the system (`eval_pairs` of the released code takes the same beginnings).
+    systems = ("gpt-4o_asqa_gtr_10_psgs", "llama3_8b_eli5_bm25_10_psgs")
+    own = [([1, 2], ["2", "2", "1"], (1, 0.75, 1)), ([], ["4", "2", "4"], (None, 0, None))]
+    files = citebench({f"{system}_{n}": own for system in systems for n in (1, 2)}, PASSAGES)
+    people = json.loads(files[1].read_text())
+    people[f"{systems[0]}_1"]["statements"]["1"]["edits"] = [{"delete-redundant": [2]}, {"add-credibility": [3]}, {}]
+    people[f"{systems[1]}_2"]["statements"]["1"]["ratings"] = [0, 0, 0.25]
+    files[1].write_text(json.dumps(people))
+    prompt = tmp_path / "own.txt"
+    prompt.write_text("{query}<passages>{passages}</passages>{statements}", encoding="utf-8")
+
+    def judge(body):
+        said = body["messages"][0]["content"].rpartition("</passages>")[2]
+        if 'cites="' not in said:
+            return '<category sentence_id="1"> 2 </category> <category sentence_id="2"> 4 </category>'
+        edit = '<DELETE citation="1"> DELETE REASON 2 </DELETE>' if "psgs_1" in said else "N/A"
+        stars = "" if "llama3_8b_eli5_bm25_10_psgs_1" in said else '<rating sentence_id="1"> 4 </rating>'
+        return f'<thinking>t</thinking><editing sentence_id="1"> {edit} </editing>{stars}'
+
+    words = ("cite", "meta", files[0], "--human", files[1], "--pipelines", "citeeval", *QUICK, "-s", "chat.output=text")
+    named = [f"chat.{module}_file={prompt}" for module in ("attribution", "editing")]
+    asked(judge, *words, "-s", named[0], "-s", named[1], "-s", "profile=released")
+    found = contents(tmp_path / "results" / "latest")
+    held = json.loads(found["citebench-statistics.json"])["records"]
+    assert [(one["system"], one["responses"]) for one in held] == [(systems[0], 2), (systems[1], 2), ("all", 4)]
+    said = {(one["of"], one["value"]): one for one in json.loads(found["citebench-distributions.json"])["records"]}
+    counted = {key: (one["people"], one["judge"]) for key, one in said.items() if one["people"] or one["judge"]}
+    assert counted == {
+        ("contexts", "query"): (4, 0),
+        ("contexts", "retrieval"): (8 + 4, 4),
+        ("contexts", "model"): (8, 4),
+        ("edits", "KEEP"): (1 + 2 + 2, 2),  # three people edited one statement; of N/A the released code stores nothing
+        ("edits", "DELETE_2"): (0, 2),
+        ("edits", "DELETE_3"): (1, 0),
+        ("edits", "ADD_3"): (1, 0),
+        ("ratings", "0.00"): (4 + 2, 0),
+        ("ratings", "0.25"): (1, 0),
+        ("ratings", "0.75"): (3, 3),  # four stars; one reply has no rating
+        ("ratings", "1.00"): (6, 0),
+    }
+    assert said["edits", "KEEP"]["people_share"] == pytest.approx(5 / 7)
+    # The one without a rating has full marks, as released; with the paper's definition it is missing.
+    rated = [json.loads(line) for line in found["statements/ratings.jsonl"].decode().splitlines()]
+    values = {row["id"]: row["scores"]["citeeval:rating"] for row in rated}
+    assert values[f"{systems[1]}_1#1"] == 1
+    asked(judge, *words, "-s", named[0], "-s", named[1])
+    said = json.loads((tmp_path / "results" / "latest" / "citebench-distributions.json").read_text())["records"]
+    assert [one["judge"] for one in said if one["value"] == "KEEP"] == [4 * 2 - 2]
+    rated = lines_of(tmp_path / "results" / "latest" / "statements" / "ratings.jsonl")
+    values = {row["id"]: row["scores"]["citeeval:rating"] for row in rated}
+    assert values[f"{systems[1]}_1#1"] is None
+    assert values[f"{systems[0]}_1#1"] == 0.75
+
+
 @pytest.mark.slow
 def test_all_of_expertqa(ran, tmp_path):
     if not EXPERTQA.is_dir():

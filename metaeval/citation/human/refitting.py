@@ -116,7 +116,7 @@ def human_edited(
         for statement in judged.get(human.answer.id, ()):
             citations = tuple(range(1, len({*statement.citations}) + 1))
             for entry, rating in zip(statement.edits, statement.ratings, strict=False) if citations else ():
-                edits = _synthetic(entry, len(citations), f"{human.answer.id!r}, statement {statement.id!r}")
+                edits = synthetic_edits(entry, len(citations), f"{human.answer.id!r}, statement {statement.id!r}")
                 if edits is None:
                     left_out["not edited by people"] += 1
                 elif sum(edit.action == "delete" for edit in edits) > len(citations):
@@ -129,7 +129,7 @@ def human_edited(
     return edited, +left_out
 
 
-def _synthetic(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit, ...] | None:
+def synthetic_edits(entry: Any, cited: int, where: str) -> tuple[citation_edits.Edit, ...] | None:
     """Return an annotator's edits, on citations numbered in order: deleted ones from 1, added ones from cited + 1.
 
     entry: the edits in the file; one that is not an object gives None. cited: number of citations. where: for

@@ -4,11 +4,13 @@
       "prediction_sentences_and_citations": [{"id", "sentence", "citations", "concat"}]}]
     [{"id", "query", "passages": [{"text", "title"}], "pred"}]
 
-The field `model` or `system` names the system; without it, the file's name does.
+The field `model` or `system` names the system; without it, the published id of a statement file does
+(gpt-4o_asqa_gtr_10_psgs_7: model, data set, retriever and number of passages), or else the file's name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -19,6 +21,8 @@ from metaeval.citation.readers.expertqa import write_statements
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, named_by, whole_file
 from metaeval.corpus.data_rows import DataRow
 
+_PUBLISHED_ID = re.compile(r"(.{1,200}?_[0-9]{1,4}_psgs)(?![A-Za-z0-9])")
+
 
 def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:
     """Yield the responses of a `.citeeval` file, each with its statements as cut and numbered in the file.
@@ -26,10 +30,10 @@ def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:
     The offsets of the published statements are not known, and are 0 (see `with_offsets`).
     """
     for row in rows:
-        passages, system = passages_of(row, "passages"), named_by(row, "model", "system")
-        answer = Answer(
-            row.identifier("sample_idx"), row.text("prediction"), passages, row.text("query"), system=system
-        )
+        sample, passages = row.identifier("sample_idx"), passages_of(row, "passages")
+        published = _PUBLISHED_ID.match(sample)
+        system = named_by(row, "model", "system") or (published[1] if published else "")
+        answer = Answer(sample, row.text("prediction"), passages, row.text("query"), system=system)
         statements: list[ResponseStatement] = []
         for number, entry in enumerate(row.rows("prediction_sentences_and_citations"), start=1):
             text, citations = entry.text("sentence"), tuple(dict.fromkeys(entry.numbers("citations")))

@@ -14,7 +14,7 @@ from metaeval.citation.citeeval.baselines import BASELINES
 from metaeval.citation.citeeval.evaluate_responses import MEASURES, cells
 from metaeval.citation.citeeval.options_and_values import SCENARIOS
 from metaeval.citation.human import agreement
-from metaeval.citation.human.benchmark_statistics import bench_statistics
+from metaeval.citation.human.benchmark_statistics import bench_statistics, distributions
 from metaeval.citation.human.rated_statements import Level, known
 from metaeval.citation.measures import interval_of, means, replicates
 from metaeval.citation.pipelines import provenance
@@ -58,6 +58,12 @@ _SHEETS = {
         "with every missing verdict against the measure, or for it; a sentence whose facts are missing states one",
     ),
     "citebench-statistics": ("What the benchmark holds", "", "cited, rated: statements; rating: their mean"),
+    "citebench-distributions": (
+        "What people say, and the judge",
+        "{of}",
+        "numbers and shares of all that was said: by people, each annotator alone; by the judge, of statements that it "
+        "did not leave out; KEEP: citations that are not deleted; ratings: stars as (stars - 1) / 4",
+    ),
     "citebench": (
         "Agreement with people, by CiteEval's procedure",
         "scenario {scenario}, {level}",
@@ -118,6 +124,7 @@ def _all_rows(meta: MetaEvaluation) -> Iterator[tuple[str, Records]]:
     yield "responses/could-be", _open(meta)
     if meta.human.people:
         yield "citebench-statistics", bench_statistics(meta.human)
+        yield "citebench-distributions", distributions(meta.human, meta.rated)
         yield "citebench", _agreements(meta)
         if meta.rated and meta.rated.options.uncited == "by context":
             contexts = agreement.contexts_of(meta.rated, meta.human.people)
