@@ -1,7 +1,7 @@
 """Label forms: what annotators are asked about a citation, as questions with a fixed set of choices.
 
 Each question is a column of the sheet, and a row of buttons on the HTML page. The default form asks for the level of
-support, which `metaeval estimate` reads. The others have the choices of two papers; their words are our own.
+support, which `metaeval estimate` reads. The others have the choices of a paper (ALiiCE); their words are our own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ def label_question(column: str, words: str, answers: Mapping[str, str], keys: Se
     return {"column": column, "words": words, "choices": choices}
 
 
-_RATINGS = {"1": "useless or misleading", "2": "poor", "3": "usable", "4": "good", "5": "nothing to improve"}
 _LIKERT = {"1": "strongly disagree", "2": "disagree", "3": "neutral", "4": "agree", "5": "strongly agree"}
 
 SUPPORT = (
@@ -44,35 +43,6 @@ SUPPORT = (
 # The forms by name.
 FORMS: Mapping[str, tuple[LabelQuestion, ...]] = {
     "support": SUPPORT,
-    # CiteEval's three stages: context attribution, citation editing, citation rating.
-    "citeeval": (
-        label_question(
-            "context",
-            "What does the statement rest on?",
-            {
-                "query": "the question",
-                "retrieval": "the sources",
-                "response": "the answer itself",
-                "model": "other knowledge",
-            },
-        ),
-        label_question(
-            "edit",
-            "What should become of this citation?",
-            {
-                "KEEP": "keep",
-                "DELETE_1": "delete: misleading",
-                "DELETE_2": "delete: there is a better source",
-                "DELETE_3": "delete: redundant",
-            },
-        ),
-        label_question(
-            "add",
-            "What should another citation add?",
-            {"NONE": "nothing", "ADD_1": "missing evidence", "ADD_2": "a better source", "ADD_3": "credibility"},
-        ),
-        label_question("rating", "How good are the statement's citations as they stand?", _RATINGS),
-    ),
     # ALiiCE (arXiv 2406.13375), section 5.3: where an error of its claims comes from.
     "errors": (
         label_question(

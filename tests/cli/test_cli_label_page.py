@@ -88,26 +88,23 @@ def test_two_annotators_are_blind_and_agree_in_the_end(ran, page):
     assert "20 items judged twice or more, 15 of them alike; Krippendorff's alpha 0." in " ".join(ended.out.split())
 
 
-@pytest.mark.parametrize("page", [("-s", "form=citeeval")], indirect=True)
+@pytest.mark.parametrize("page", [("-s", "form=utility")], indirect=True)
 def test_a_form_of_several_questions_is_answered_in_order(page):
-    """CiteEval's three stages: context, edits of a citation, rating from 1 to 5."""
-    for key in "2214":  # retrieval, delete: misleading, nothing to add, good
+    for key in "42":  # the answer: agree; the place of the citation: yes
         assert "Pair 1 of 20, 0 labelled" in page.text_content("[role=status]")
         page.keyboard.press(key)
     assert "Pair 2 of 20, 1 labelled" in page.text_content("[role=status]")
     page.keyboard.press("4")
     page.keyboard.press("u")
     assert page.locator("[aria-pressed=true]").count() == 0
-    page.keyboard.press("1")
-    page.get_by_role("button", name="5 nothing to improve").click()
+    page.get_by_role("button", name="2 yes").click()
     page.reload()
     page.wait_for_selector("main > *")
-    assert page.locator("[aria-pressed=true]").count() == 2
+    assert page.locator("[aria-pressed=true]").count() == 1
     assert page.get_by_text("Save labels as JSONL").count() == 0
     save(page, "saved.csv")
-    saved = csv_rows(Path("saved.csv"))
-    answers = [tuple(row[name] for name in ("context", "edit", "add", "rating")) for row in saved]
-    assert answers[:3] == [("retrieval", "DELETE_1", "NONE", "4"), ("query", "", "", "5"), ("", "", "", "")]
+    answers = [(row["answer_utility"], row["citation_utility"]) for row in csv_rows(Path("saved.csv"))]
+    assert answers[:3] == [("4", "1"), ("", "1"), ("", "")]
     page.evaluate("localStorage.clear()")
     page.reload()
     page.wait_for_selector("main > *")

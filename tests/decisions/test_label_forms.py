@@ -23,7 +23,6 @@ def items(tmp_path):
     ("form", "columns"),
     [
         ("support", ["level"]),
-        ("citeeval", ["context", "edit", "add", "rating"]),
         ("errors", ["error_type"]),
         ("utility", ["answer_utility", "citation_utility"]),
     ],
@@ -58,8 +57,8 @@ def test_a_sheet_of_answers_has_their_questions_and_whole_texts(tmp_path):
 
 
 def test_wrong_forms_are_one_sentence(items, tmp_path):
-    with pytest.raises(UserError, match="Did you mean 'citeeval'"):
-        metaeval.label(items, n=4, form="citeval", output=tmp_path / "a.csv")
+    with pytest.raises(UserError, match="Did you mean 'utility'"):
+        metaeval.label(items, n=4, form="utilty", output=tmp_path / "a.csv")
     labels = [{"id": "c1", "level": "full"}]
     with pytest.raises(UserError, match="in the form support: leave out --existing-labels, or --form utility"):
         metaeval.label(items, n=4, form="utility", existing_labels=labels, output=tmp_path / "a.csv")

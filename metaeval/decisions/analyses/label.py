@@ -46,7 +46,7 @@ class LabelOptions(ItemOptions):
     pipeline: PipelineName = ""
     """Pipeline (alce or aliice) whose questions about claims are labelled, in place of citations."""
     form: Annotated[str, Flag("NAME")] = "support"
-    """What is asked: support, citeeval (context, edits, rating 1 to 5), errors or utility (1 to 5)."""
+    """What is asked: support, errors (of claims) or utility (1 to 5)."""
     columns: Columns = Field(default_factory=dict)
     sources: SourceTextsFile = None
 
@@ -109,7 +109,7 @@ them.""",
         "label answers.jsonl -n 60 --design stratified -m overlap -o to_label.csv",
         "label answers.jsonl -n 100 --sampling-unit answer -o to_label.csv",
         "label answers.jsonl -n 60 -o to_label.html    (in a browser)",
-        "label answers.jsonl -n 60 -o stages.html -s form=citeeval",
+        "label answers.jsonl -n 60 -o utility.html -s form=utility",
         "label answers.jsonl -n 40 --existing-labels labels.csv -o more.csv",
     ],
     options=LabelOptions,
