@@ -1,10 +1,12 @@
 """The tree rules against the released code's own output, sentence by sentence, on the parses stored with it.
 
 Expected values: tests/golden/aliice_parser.json, made by running ylXuu/ALiiCE 7665642 on 37 sentences; `paper_states`
-are the captions of the paper's Figures 6 to 13. `cvcp` holds CVCP in its two readings.
+are the captions of the paper's Figures 6 to 13. `cvcp` holds CVCP in its three readings, two of which leave out
+punctuation.
 """
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from metaeval.citation.aliice.claim_options import PAPER, RELEASED
 from metaeval.citation.aliice.claims import draft, read_sentences
-from metaeval.citation.aliice.mark_positions import answer_cvcp, group_positions, mark_offsets, sentence_cvcp
+from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets, sentence_cvcp, unit_positions
 from metaeval.citation.measures import value_of, variation
 from metaeval.citation.parsers.dependency_parsers import find_parser, parse_of, read_parses, stored_parser
 
@@ -133,21 +135,50 @@ def pooled(answers):
     return value_of(variation([mark_offsets(sentences) for sentences in answers]))
 
 
+def plain(sentence):
+    """The sentence without punctuation, which the file's positions of words and groups leave out."""
+    return re.sub(r"[^\w\s\[\]]", "", sentence)
+
+
 @pytest.mark.parametrize("record", BLOCK["sentences"], ids=lambda record: record["sentence"][:20])
 def test_sentences(record):
-    positions = record.get("group_positions", [])
-    assert list(group_positions(record["sentence"])) == positions
-    expected = record.get("cv_one_position_per_group")
-    assert sentence_cvcp(record["sentence"]) == (None if expected is None else pytest.approx(expected, abs=1e-15))
-    expected = record.get("cv_char_offsets_within_sentence")
-    assert pooled([[record["sentence"]]]) == (None if expected is None else pytest.approx(expected, abs=1e-15))
+    text = plain(record["sentence"])
+    assert list(unit_positions(text, "groups")) == record.get("group_positions", [])
+    found = [sentence_cvcp(text, of) for of in ("groups", "marks")] + [pooled([[record["sentence"]]])]
+    names = ("one_position_per_group", "each_mark_at_its_groups_position", "char_offsets_within_sentence")
+    for value, expected in zip(found, (record.get(f"cv_{name}") for name in names), strict=True):
+        assert value == (None if expected is None else pytest.approx(expected, abs=1e-15))
+
+
+# By hand: the deviation of the positions over their mean, with each sign around a word as a unit of its own.
+@pytest.mark.parametrize(
+    ("sentence", "of", "positions", "expected"),
+    [
+        # Units: Coffee holds caffeine [1] , oil [2] and magnesium [3] . The deviation is the root of 6, the mean 7.
+        ("Coffee holds caffeine[1], oil[2] and magnesium[3].", "marks", (4, 7, 10), 0.34993),
+        # In 2010 ( 3.5 % [1] ) and 2011 ( see Grey's , [2] [3] ) ; what stands within a word is part of it.
+        ("In 2010 (3.5%[1]) and 2011 (see Grey's, [2] [3]).", "marks", (6, 14, 14), 0.33276),
+        ("In 2010 (3.5%[1]) and 2011 (see Grey's, [2] [3]).", "groups", (6, 14), 0.4),
+        # A comma between two marks makes two groups of them.
+        ("Cups break[1], [2].", "groups", (3, 5), 0.25),
+        # The paper's Figure 1, A2; all marks at the end have no variation.
+        ("Cups can be made of glass[1] or plastic[2][3].", "marks", (7, 10, 10), 0.15713),
+        ("Cups can be made of glass[1] or plastic[2][3].", "groups", (7, 10), 0.17647),
+        ("« Les tasses », dit-il, sont en verre ! [1][2]", "marks", (12, 12), 0.0),
+    ],
+)
+def test_words_and_punctuation_are_units(sentence, of, positions, expected):
+    assert unit_positions(sentence, of) == positions
+    assert sentence_cvcp(sentence, of) == pytest.approx(expected, abs=5e-6)
 
 
 @pytest.mark.parametrize("record", BLOCK["responses"])
 def test_responses(record):
     sentences = record["response_sentences"]
-    assert answer_cvcp(sentences) == pytest.approx(record["paper_eq4_mean_over_cited_sentences"], abs=1e-15)
-    as_zero = sum(sentence_cvcp(sentence) or 0.0 for sentence in sentences) / len(sentences)
+    stated = [plain(sentence) for sentence in sentences]
+    expected = record["paper_eq4_mean_over_cited_sentences"]
+    assert answer_cvcp(stated, "groups") == pytest.approx(expected, abs=1e-15)
+    as_zero = sum(sentence_cvcp(sentence, "groups") or 0.0 for sentence in stated) / len(sentences)
     assert as_zero == pytest.approx(record["paper_eq4_mean_over_all_sentences_uncited_count_0"], abs=1e-15)
     assert pooled([sentences]) == pytest.approx(record["released_code_pooled_char_positions"], abs=1e-15)
 

@@ -46,7 +46,7 @@ def judge_answers(answers, parser, entails, profile, splitter=RULES):
     known = [[share.value for share in shares if share.value is not None] for shares in (recall, own)]
     texts = [each.texts for each in read]
     cvcp = (
-        means(list(map(answer_cvcp, texts))) if profile.cvcp == "paper" else variation(list(map(mark_offsets, texts)))
+        means(list(map(answer_cvcp, texts))) if profile.cvcp == "marks" else variation(list(map(mark_offsets, texts)))
     )
     found, groups, marks, precision = (value_of(macro(shares)) for shares in (recall, by_group, by_mark, own))
     scores = SimpleNamespace(

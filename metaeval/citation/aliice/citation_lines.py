@@ -33,10 +33,10 @@ def read_aliice(
     per_sentence = [AnswerShare(len(claims), len({each.sentence for each in claims})) for claims in cited]
     # Share of cited claims that are a whole sentence because its tree could not be used.
     fallen = [AnswerShare(sum(each.made_by.startswith("fallback") for each in claims), len(claims)) for claims in cited]
-    if profile.cvcp == "released":
+    if profile.cvcp == "offsets":
         cvcp = variation([mark_offsets(each.texts) for each in read])
     else:
-        cvcp = means([answer_cvcp(each.texts) for each in read], COUNTS)
+        cvcp = means([answer_cvcp(each.texts, profile.cvcp) for each in read], COUNTS)
     statistics = {
         "cvcp": cvcp,
         WITHIN: means([float(_within(each)) for each in read]),
@@ -44,7 +44,8 @@ def read_aliice(
         "fallbacks": micro(fallen),
         "sentences": means([float(len(each.sentences)) for each in read], COUNTS),
     }
-    fields = {"pipeline": "aliice", "profile": profile.name, "parser": parses.name, "splitter": splitter.name}
+    fields = {"pipeline": "aliice", "profile": profile.name, "cvcp": profile.cvcp}
+    fields |= {"parser": parses.name, "splitter": splitter.name}
     return StatedAnswers("aliice", answers, stated_claims(read, profile), profile, fields, statistics)
 
 

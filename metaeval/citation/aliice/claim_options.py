@@ -10,6 +10,9 @@ from typing import Literal
 from metaeval.citation.citation_table import Profile, Uncited, find_profile
 from metaeval.citation.marks_and_sentences import Leading
 
+# What the coefficient of variation of citation positions is of (`AliiceProfile.cvcp`).
+Positions = Literal["marks", "groups", "offsets"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AliiceProfile(Profile):
@@ -25,8 +28,9 @@ class AliiceProfile(Profile):
     where the tree's root is the other citation's node, let the child towards the claim's own replace it; the released
     code hangs that child under the root a second time. key: keep claims by group, or by their text, where the last
     group wins. emptied: drop a sentence that had nothing but marks that were moved, or keep it as an empty, uncited
-    one. cvcp: the coefficient of variation of citation positions: mean over an answer's cited sentences, or as the code
-    computes it.
+    one. cvcp: whose positions the coefficient of variation of citation positions is of. Among a sentence's words and
+    punctuation, as a mean over an answer's cited sentences: of every mark, as the paper counts them, or of every group
+    of marks; or, as the code has it, of the characters at which all marks of all answers stand.
     """
 
     strip_words: bool = False
@@ -38,7 +42,7 @@ class AliiceProfile(Profile):
     replace_root: bool = True
     key: Literal["group", "text"] = "group"
     emptied: Literal["drop", "keep"] = "drop"
-    cvcp: Literal["paper", "released"] = "paper"
+    cvcp: Positions = "marks"
     leading: Leading = "move all"
     uncited: Uncited = "left out"
     by_group: bool = True
@@ -66,7 +70,7 @@ RELEASED = AliiceProfile(
     out_of_range="left out",
     untitled="title line",
     by_group=False,
-    cvcp="released",
+    cvcp="offsets",
 )
 
 PROFILES: Mapping[str, AliiceProfile] = {"paper": PAPER, "released": RELEASED}

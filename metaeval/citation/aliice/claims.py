@@ -32,7 +32,7 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 MARK = re.compile(r"\[(\d{1,18})\]")
 _DELETED = re.compile(r"[^\w\s\[\],]")  # characters that the parser and the metric never see: 3.5% becomes 35
 _LONGEST = 50  # words of a sentence that is parsed
-_PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
+PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
 
 MarkSpan = tuple[int, int, int]  # a mark of a sentence: (start, end, cited number), with its offsets in the sentence
 
@@ -80,7 +80,7 @@ def words_and_groups(clean: LocatedText, profile: AliiceProfile) -> tuple[tuple[
     words: list[str] = []
     groups: list[CitationGroup] = []
     marks, new_group = iter(marks_of(clean)), True
-    for unit in _PART.finditer(clean.text):
+    for unit in PART.finditer(clean.text):
         if unit["mark"] is None:
             words.append(unit["word"].strip(string.punctuation) if profile.strip_words else unit["word"])
             new_group = True

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 from metaeval.analyses.analysis import Analysis, Done, Progress
 from metaeval.citation.aliice.citation_lines import WITHIN, read_aliice
-from metaeval.citation.aliice.claim_options import PROFILES
+from metaeval.citation.aliice.claim_options import PROFILES, Positions
 from metaeval.citation.citation_table import find_profile
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.alce import ClaimOptions, judge_claims
 from metaeval.citation.pipelines.metric_verdicts import Judges
+from metaeval.core.declared import Flag
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,12 +22,18 @@ if TYPE_CHECKING:
 class AliiceOptions(ClaimOptions):
     """Options of ALiiCE."""
 
+    untyped = frozenset({"cvcp"})
+
     parser: shared.ParserName = "small"
+    cvcp: Annotated[Positions | None, Flag("HOW")] = None
+    """Positions of CVCP: of marks, or of groups, each once, among words and punctuation; or offsets, in characters, of
+    all answers together (default: the profile's)."""
 
 
 def _run(options: AliiceOptions, progress: Progress) -> Done:
     answers, judges = shared.answers_in(options), Judges(options, progress)
     profile = find_profile(PROFILES, options.profile, options.leading, options.uncited)
+    profile = replace(profile, cvcp=options.cvcp or profile.cvcp)
     splitter = find_sentence_splitter(options.splitter)
     stated = read_aliice(answers, profile, splitter, options.parser)
     name, models = shared.name_of_data(options.files), (options.reader, options.mauve_model)
