@@ -90,6 +90,23 @@ def test_odd_answers_are_judged_or_counted(cli, write, tmp_path, pipeline, outpu
     assert [row["answer"] for row in rows] == ["odd \\udfff"]
 
 
+@pytest.mark.parametrize("parser", ["small", "stored:parses.json"])
+@pytest.mark.parametrize(
+    ("more", "reading", "cvcp"), [((), "marks", 8**0.5 / 13), (("-s", "cvcp=groups"), "groups", 1 / 4)]
+)
+def test_the_parser_and_the_reading_of_positions_are_signed(ran, write, tmp_path, parser, more, reading, cvcp):
+    """A note names a better parser where the small one parses. By hand: positions 3, 5 and, by mark, 5 again."""
+    tokens = [{"text": "Cups", "dep": "nsubj", "head": 1}, {"text": "break", "dep": "ROOT", "head": 1}]
+    write({"Cups break ,": [*tokens, {"text": ",", "dep": "punct", "head": 1}]}, "parses.json")
+    answers = write([{**ITEMS[0], "output": "Cups break[1], [2][1]"}])
+    ran("cite", "aliice", answers, "--nli", "overlap", "--parser", parser, *more, *QUICK)
+    folder = tmp_path / "results" / "latest"
+    assert scores(folder, "answers")["answers", "", "cvcp"] == pytest.approx(cvcp)
+    sheet = json.loads((folder / "answers.json").read_text())
+    assert ("parser" in {note["label"] for note in sheet["footer"]}) == (parser == "small")
+    assert f"|cvcp:{reading}|parser:{parser}" in sheet["signatures"][0]
+
+
 def test_the_papers_tables(ran, write, tmp_path):
     within = "The mayor opened the bridge in May [1] and the river froze in winter [2]."
     one, other = write([{**ITEMS[0], "output": within}, ITEMS[1]], "one.json"), write(ITEMS, "other.json")
