@@ -15,9 +15,11 @@ from metaeval.core.config import DataSettings, RunConfig
 from metaeval.core.config_files import dataset_variant, variants
 from metaeval.core.declared import Flag
 from metaeval.core.errors import UserError, count
+from metaeval.corpus.model import SupportLevel
 
 if TYPE_CHECKING:
     from metaeval.corpus.dataset import Dataset
+    from metaeval.corpus.model import Corpus
 
 
 class DataSetOptions(DeclaredOptions):
@@ -105,27 +107,31 @@ def _counts(config: RunConfig) -> Sequence[tuple[str, str]]:
     from metaeval.corpus.duplicates import duplicates
     from metaeval.corpus.pair_table import GIVEN, INCOMPLETE, WHOLE
     from metaeval.report.table import share
-    from metaeval.runs.data import kind_of_data, load_ratings, prepare
+    from metaeval.runs.data import kind_of_data, load_corpus, load_ratings, prepare
 
     if kind_of_data(config) == "ratings":
         ratings, _, split = load_ratings(config)
         groups, systems = ({getattr(row, name) for row in ratings.rows} for name in ("group", "system"))
         text = f"{split}: {count(len(ratings.rows), 'rating')}, {count(len(groups), 'group')}"
         return [("counts", f"{text}, {count(len(systems), 'system')}" if systems != {""} else text)]
-    job = prepare(config)
-    corpus, twins, evidence = job.corpus, duplicates(job.corpus, job.pairs), job.table.evidence
+    corpus, _, split = load_corpus(config)
     levels = ", ".join(f"{level} {number:,}" for level, number in corpus.level_counts().items())
     groups = {statement.group for statement in corpus.statements.values()}
     pages = {citation.document_id for citation in corpus.citations}
-    words = median(len(corpus.documents[page].text.split()) for page in pages)
+    words = median([len(corpus.documents[page].text.split()) for page in pages] or [0])
+    counted = (
+        f"{split}: {count(len(corpus.citations), 'citation')} ({levels}) of "
+        f"{count(len(corpus.statements), 'statement')} in {count(len(groups), 'group')}; "
+        f"{count(len(pages), 'page')} of {words:,.0f} words at the median"
+    )
+    lines = [("counts", counted), *_several_needed(corpus)]
+    if pages and not any(corpus.documents[page].text.strip() for page in pages):
+        return [*lines, ("texts", "none of the cited pages has one, so metrics cannot judge them")]
+    job = prepare(config, corpus)
+    twins, evidence = duplicates(corpus, job.pairs), job.table.evidence
     marked = evidence[WHOLE] + evidence[INCOMPLETE]
     return [
-        (
-            "counts",
-            f"{job.split}: {count(len(corpus.citations), 'citation')} ({levels}) of "
-            f"{count(len(corpus.statements), 'statement')} in {count(len(groups), 'group')}; "
-            f"{count(len(pages), 'page')} of {words:,.0f} words at the median",
-        ),
+        *lines,
         (
             "whole evidence",
             f"{evidence[WHOLE]:,} of the {count(marked, 'chunk')} with evidence of a full citation hold a whole set of "
@@ -140,6 +146,29 @@ def _counts(config: RunConfig) -> Sequence[tuple[str, str]]:
             + (f", {twins.conflicting:,} of them at two levels" if twins.conflicting else ""),
         ),
     ]
+
+
+def _several_needed(corpus: Corpus) -> Sequence[tuple[str, str]]:
+    """Return how many statements only several citations support fully, where whole statements were judged.
+
+    Where all citations have their statement's level, none was judged by itself: so many cite several at all.
+    """
+    from metaeval.report.table import share
+
+    cited: dict[str, list[SupportLevel]] = {}
+    for citation in corpus.citations:
+        if corpus.statements[citation.statement_id].level is not None:
+            cited.setdefault(citation.statement_id, []).append(citation.level)
+    if not cited:
+        return []
+    full = SupportLevel.FULL
+    several = [levels for name, levels in cited.items() if len(levels) > 1 and corpus.statements[name].level is full]
+    needed = [levels for levels in several if full not in levels]
+    alone = any(level is not corpus.statements[name].level for name, levels in cited.items() for level in levels)
+    number = len(needed if alone else several)
+    text = "by none alone" if alone else "nobody judged them one by one, so fewer may need them"
+    of = f"{number:,} of {count(len(cited), 'statement')} ({share(number, len(cited))})"
+    return [("several needed", f"{of}: several citations together support them fully, {text}")]
 
 
 class DataFetchOptions(DataSetOptions):

@@ -104,6 +104,44 @@ def test_a_corpus_of_ones_own_is_counted(tmp_path):
     assert dict(metaeval.data.show("jsonl", data=path))["whole evidence"].startswith("none is marked")
 
 
+@pytest.mark.parametrize(
+    ("wholes", "levels", "expected"),
+    [
+        # The first needs both; one of the second's is enough; the third is not supported; the last has one citation.
+        ([FULL, FULL, PARTIAL, FULL], ["PP", "FP", "PN", "P"], "1 of 4 statements (25.0 %)"),
+        # Each citation has its statement's level: two are full and cite several.
+        ([FULL, FULL, PARTIAL, FULL], ["FF", "FF", "PP", "F"], "2 of 4 statements (50.0 %)"),
+        ([None, FULL], ["PP", "PP"], "1 of 1 statement (100.0 %)"),
+        ([None, None], ["PP", "FF"], None),
+    ],
+)
+def test_statements_that_need_several_citations(tmp_path, wholes, levels, expected):
+    named = {"F": FULL, "P": PARTIAL, "N": NONE}
+    cited = [(number, sign) for number, signs in enumerate(levels) for sign in signs]
+    statements = {f"s{n}": Statement(f"s{n}", "A fact.", f"g{n}", level=level) for n, level in enumerate(wholes)}
+    judged = [Citation(f"c{at}", f"s{n}", f"p{at % 3}", named[sign]) for at, (n, sign) in enumerate(cited)]
+    for text in ("A word.", ""):
+        pages = {f"p{n}": Document(f"p{n}", text) for n in range(3)}
+        write_corpus(Corpus("own", pages, statements, tuple(judged)), tmp_path / "own.jsonl")
+        shown = dict(metaeval.data.show("jsonl", data=tmp_path / "own.jsonl"))
+        assert shown.get("several needed", "").partition(":")[0] == (expected or "")
+        # Pages without a text are counted as well, and said to be such.
+        assert ("texts" in shown, "duplicates" in shown) == (not text, bool(text))
+
+
+# By a separate script; the base paper says "about 2 %" of all of GenSearch, of which these are 114 responses.
+@published_files
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("gensearch", {"split": "intrinsic_halls"}, "5 of 292 statements (1.7 %): "),
+        ("expertqa", {"dataset_options": {"unit": "passage"}}, "98 of 1,688 statements (5.8 %): "),
+    ],
+)
+def test_published_statements_that_need_several_citations(name, options, expected):
+    assert dict(metaeval.data.show(name, data=DATA, **options))["several needed"].startswith(expected)
+
+
 def test_nothing_is_fetched_to_be_counted(no_network, tmp_path, monkeypatch):
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path))
     assert "metaeval data fetch wice" in dict(metaeval.data.show("wice"))["counts"]

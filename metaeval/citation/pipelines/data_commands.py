@@ -36,9 +36,9 @@ SHOW = Analysis(
     name="data show",
     summary="Show a data set's card and counts, or count a .citeeval file.",
     about="""The card: origin, licence, files, options. Where the data are at hand (with --data, or fetched), also the
-citations of each level, the share of chunks that hold a whole evidence set, and duplicates. Of CiteBench's file of
-responses: the queries, responses, statements and citations of each system; with --human also the ratings and the
-annotators.""",
+citations of each level, the statements that only several citations together support (where whole statements were
+judged), the share of chunks that hold a whole evidence set, and duplicates. Of CiteBench's file of responses: the
+queries, responses, statements and citations of each system; with --human also the ratings and the annotators.""",
     examples=[
         "data show wice",
         "data show jsonl --data mine.jsonl",
