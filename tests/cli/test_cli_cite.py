@@ -124,6 +124,30 @@ def test_the_papers_tables(ran, write, tmp_path):
     assert {"Rec.", "Prec.", "F1", "CV_CP", "Correct.", "Length"} <= set(ended.out.split())
 
 
+def test_answers_on_which_alce_and_aliice_differ_stand_side_by_side(ran, write, tmp_path):
+    """The second case of the paper's Figure 3: by sentence the second citation is needless, by claim it is not."""
+    both = "The mayor opened the bridge in May [1] and the river froze in winter [2]. Ships sank."
+    passages = [{"text": f"{PASSAGES[0]['text']} {PASSAGES[1]['text']}"}, PASSAGES[1]]
+    odd = {**ITEMS[0], "id": "odd", "output": both, "docs": passages}
+    path = write([{**ITEMS[1], "id": "same"}, odd])
+    ended = ran("cite", "tables", path, "--nli", "overlap", *QUICK)
+    folder = tmp_path / "results" / "latest" / "answers"
+    shown = json.loads((folder / "figure-3.json").read_text())["records"]
+    claims = [tuple(record[key] for key in ("pipeline", "citations", "recall", "precise")) for record in shown]
+    assert claims == [
+        ("ALiiCE", "[1]", 1, "[1]"),
+        ("ALiiCE", "[2]", 1, "[2]"),
+        ("ALiiCE", "", None, ""),
+        ("ALCE", "[1][2]", 1, "[1]"),
+        ("ALCE", "", None, ""),
+    ]
+    assert {record["answer"] for record in shown} == {"odd"}
+    assert "ALCE [1][2] The mayor" in ended.out
+    # Where they agree on all answers there is nothing to show.
+    ran("cite", "tables", write([ITEMS[1]]), "--nli", "overlap", *QUICK)
+    assert not (tmp_path / "results" / "latest" / "answers" / "figure-3.json").exists()
+
+
 def table(folder, name, data_set="answers"):
     """The values of a table of the paper, by system and measure."""
     records = json.loads((folder / data_set / f"{name}.json").read_text())["records"]

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.cli.samples import lines_of, write_lines
@@ -86,6 +87,30 @@ def test_cvcp_is_among_the_values_of_responses(ran, tmp_path):
     # Positions 3 and 5: mean 4, deviation 1; the first sentence has one group, 0; the mean of both is an eighth.
     assert scores["0-0"]["aliice:cvcp"] == 0
     assert scores["0-1"]["aliice:cvcp"] == pytest.approx(0.125)
+
+
+def test_utility_of_answers_against_recall_and_precision(ran, tmp_path):
+    """Section 7 of ALiiCE's paper: ratings of whole answers, with the pipeline's measures and people's.
+
+    By hand: the first claim holds; of its marks [1] does, and [2] where there is one does not: precision 1/2.
+    """
+    rows, people, utility = items(1, 8), [], [0, 0.5, 1, 0, 0.5, 1, 1, 0.5]
+    for number, row in enumerate(rows):
+        text = f"The Oder is {840 if number % 3 else 700} kilometres long [1]{' [2]' * (number % 2)}."
+        row |= {"text": text, "statements": [{"start": 0, "end": len(text), "ratings": [utility[number]]}]}
+        people.append({"answer": row["id"], "value": number % 5, "measure": "recall by people"})
+    rated, scores = write_lines(tmp_path / "rated.jsonl", rows), write_lines(tmp_path / "people.jsonl", people)
+    wanted = ("--pipelines", "aliice", "--scores", scores)
+    ran("cite", "meta", rated, "--nli", "overlap", "--threshold", "0.9", *wanted, *QUICK)
+    found = json.loads((tmp_path / "results" / "latest" / "responses" / "correlation.json").read_text())["rows"]
+    pearson = {row["metric"]: row["values"]["pearson"]["value"] for row in found if row["kind"] == "metric"}
+    recall = [float(number % 3 > 0) for number in range(8)]
+    precision = [of / (1 + number % 2) for number, of in enumerate(recall)]
+    f1 = [2 * p * r / (p + r) if r else 0 for r, p in zip(recall, precision, strict=True)]
+    expected = {"aliice:recall:overlap": recall, "aliice:precision:overlap": precision, "aliice:f1:overlap": f1}
+    expected["scores:recall by people"] = [number % 5 for number in range(8)]
+    for name, values in expected.items():
+        assert pearson[name] == pytest.approx(np.corrcoef(values, utility)[0, 1])
 
 
 def test_what_is_written_is_evaluated_to_the_same_digits(ran, rated, tmp_path):

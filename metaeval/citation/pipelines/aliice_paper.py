@@ -1,5 +1,7 @@
 """The analysis `cite tables`: Tables 1 (scores of every system), 3 (ALiiCE beside ALCE) and 4 (people) of ALiiCE.
 
+Figure 3, answers on which ALiiCE and ALCE differ, is a table too.
+
 Where a system has several samples (`Answer.sample`), cells are the mean of the samples' values and, in brackets, their
 standard deviation (n - 1); else a value with its interval.
 """
@@ -23,7 +25,7 @@ from metaeval.citation.alce.citations import ALIICE, MAUVE_MODEL, AlceProfile, r
 from metaeval.citation.alce.correctness import MAUVE
 from metaeval.citation.aliice.citation_lines import WITHIN, read_aliice
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.citation_table import Profile
+from metaeval.citation.citation_table import Profile, claims_of
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import Statistic, value_of
@@ -46,6 +48,7 @@ from metaeval.stats.estimate import Estimate
 
 _SHARE = MEASURES[0].column
 _WORDS = Column(key="", label="", digits=1)
+_CASES = 2  # answers in Figure 3
 # Keys and columns of the measures in Table 1, by heading; of several measures the first that has a value.
 _OVERALL: Mapping[str, tuple[tuple[str, ...], Column]] = {
     "Rec.": (("recall",), _SHARE),
@@ -101,7 +104,7 @@ def read_files(texts: Sequence[str]) -> dict[str, list[Path]]:
 
 
 def _run(options: TablesOptions, progress: Progress) -> Done:
-    """Return Tables 1, 3 and 4 and the values of Figure 4 of every data set, each in its own folder."""
+    """Return Tables 1, 3 and 4, Figure 3 and the values of Figure 4 of every data set, each in its own folder."""
     if len(options.nli) > 1:
         raise UserError(f"The paper's tables use one metric, and {len(options.nli)} are given as nli: give only one.")
     files, people = read_files(options.files), read_people(options.human, options.labels)
@@ -122,6 +125,7 @@ def _run(options: TablesOptions, progress: Progress) -> Done:
         beside = replace(around, fields={**around.fields, "alce": by_sentence.profile.name})
         tables = [_overall(aliice, around), _beside(aliice, alce, beside)]
         tables.append(_beside(aliice, alce, beside, name if len(read) > 1 else ""))
+        tables += _differing(aliice, alce, beside)
         if people and name in labelled:
             tables.append(people_sheet(aliice, people, around))
         sheets += [replace(table, name=f"{safe_name(name)}/{table.name}") for table in tables]
@@ -240,13 +244,44 @@ def _beside(aliice: CitedTable, alce: CitedTable, around: Provenance, data: str 
     return around.lines(name, title, headings, table, [Note("reading", reading)], groups)
 
 
+def _differing(aliice: CitedTable, alce: CitedTable, around: Provenance) -> list[Table]:
+    """Return Figure 3: the claims of the `_CASES` answers on whose recall and precision the pipelines differ most."""
+    judged = {cited.title: cited.judges[0] for cited in (aliice, alce)}
+    values = [[each.measured[key].alone for key in ("recall", "precision")] for each in judged.values()]
+    apart = np.nansum(np.abs(np.subtract(*np.array(values, dtype=np.float64))), axis=0)
+    table = TableLines()
+    for row in [row for row in np.argsort(-apart, kind="stable").tolist() if apart[row] > 0][:_CASES]:
+        answer = aliice.answers[row]
+        for title, each in judged.items():
+            lines = [line for line in each.lines if line.answer == answer.id]
+            for claim in claims_of(lines):
+                marks = [
+                    line for line in lines if line.claim_number == claim.claim_number and line.citation is not None
+                ]
+                cites = "".join(f"[{line.citation}]" for line in marks)
+                precise = "".join(f"[{line.citation}]" for line in marks if line.precision == 1)
+                recall = claim.score if claim.recall is None else claim.recall
+                named = {"answer": answer.id, "system": answer.system, "pipeline": title, "claim": claim.claim}
+                record: Record = {**named, "citations": cites, "recall": recall, "precise": precise}
+                cells = ["" if recall is None else f"{recall:.3g}", precise]
+                table.add(plain(f"{answer.id}: {answer.question}"), f"{title} {cites} {claim.claim}", cells, record)
+    reading = (
+        f"as Figure 3 of the ALiiCE paper: the {_CASES} answers on which the pipelines differ most. Recall 1: the "
+        "citations together support the claim (soft: its score); precise: those that support it and are needed"
+    )
+    headings = ("claim", "recall", "precise")
+    title = "Answers on which ALiiCE and ALCE differ"
+    return [around.lines("figure-3", title, headings, table, [Note("reading", reading)])] if table.rows else []
+
+
 TABLES = Analysis(
     name="cite tables",
     summary="Make Tables 1, 3 and 4 of the ALiiCE paper from your files.",
     about="""Table 1 has citation quality, correctness and length of every system. Table 3 compares ALiiCE with ALCE on
-answers that cite within a sentence. Table 4 has people's labels of these, from --human FILE and --labels
-NAME=COLUMN,COLUMN (utility, citation_utility, recall, precision). Those of the SCiFi paper are 'metaeval cite
-tables-scifi'. Source: Xu et al. 2024, ALiiCE (arXiv 2406.13375), Tables 1, 3 and 4.""",
+answers that cite within a sentence, and Figure 3 shows the claims of both where they differ most. Table 4 has people's
+labels of these answers, from --human FILE and --labels NAME=COLUMN,COLUMN (utility, citation_utility, recall,
+precision). Those of the SCiFi paper are 'metaeval cite tables-scifi'. Source: Xu et al. 2024, ALiiCE (arXiv
+2406.13375), Tables 1, 3 and 4.""",
     examples=[
         "cite tables answers.json",
         "cite tables ASQA=a.json,b.json ELI5=c.json -c aliice",
