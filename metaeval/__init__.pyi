@@ -115,6 +115,7 @@ class cite:
         reader: str = 'gaotianyu1350/roberta-large-squad',
         mauve_model: str = 'gpt2-large',
         parser: str = 'small',
+        cvcp: Literal['marks', 'groups', 'offsets'] | None = None,
         encoding: str = '',
         interval: Mapping[str, Any] = ...,
         results: str | Path = ...,

@@ -37,8 +37,8 @@ class CiteEvalOptions:
     exist): unscored, or scored as it stands. index_shift: count the response's citations one too high in the edit
     distance, as the released code does. nothing_rated: value of a response none of whose statements needs a rating.
     stops: let an empty line end the run, as it ends the released code's. tags: read replies in tags strictly, or by the
-    released code's patterns. otherwise: label of a reply to AttrScore that gives none of the three labels. uncited: that
-    of the judge (see `judge.Asking`).
+    released code's patterns. otherwise: label of a reply to AttrScore that gives none of the three labels. uncited:
+    that of the judge (see `judge.Asking`).
     """
 
     styles: Literal["all", "plain"] = "all"
