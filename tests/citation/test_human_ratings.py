@@ -265,8 +265,8 @@ def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline
     path = tmp_path / "per-statements.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in (first, second)))
     found = read_score_file(path, answers)
-    # The second statement needs no citation, or the judge did not see it: CiteEval has no value of it. A judge's missing
-    # verdict stays missing.
+    # The second statement needs no citation, or the judge did not see it: CiteEval has no value of it. A judge's
+    # missing verdict stays missing.
     assert {
         name: [(one.start, None if one.reason == "absent" else one.value) for one in own.itertuples()]
         for name, own in found.groupby("measure", sort=False)
