@@ -94,9 +94,8 @@ class FactOptions(shared.ReadsAnswers, shared.AsksChat, shared.JudgedByMetrics):
     def rules(self) -> ScifiOptions:
         """The options of making and scoring facts."""
         names = ScifiOptions.__dataclass_fields__.keys() & type(self).model_fields.keys()
-        typed = names & self.model_fields_set if self.profile else names
-        facts = "model" if self.names_model else "parser"
-        return replace(PAPER if self.profile else DEFAULTS, facts=facts, **self.model_dump(include={*typed}))
+        kind, typed = (PAPER, names & self.model_fields_set) if self.profile else (DEFAULTS, names)
+        return replace(kind, facts="model" if self.names_model else "parser", **self.model_dump(include={*typed}))
 
     @property
     def find(self) -> Callable[..., Cutoff]:
