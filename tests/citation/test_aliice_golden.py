@@ -93,7 +93,6 @@ def test_the_paper_profile_gives_the_captions_of_the_paper_s_figures(record, par
         ("stored", BY_WORD, (81, 81, 76, 76)),
         ("small", RELEASED, (49, 77, 42, 69)),
         ("small", PAPER, (72, 81, 67, 76)),
-        # As the README of the model counts them.
         ("small", BY_WORD, (74, 81, 69, 76)),
     ],
 )

@@ -252,6 +252,7 @@ def _differing(aliice: CitedTable, alce: CitedTable, around: Provenance) -> list
     table = TableLines()
     for row in [row for row in np.argsort(-apart, kind="stable").tolist() if apart[row] > 0][:_CASES]:
         answer = aliice.answers[row]
+        about = plain(f"{answer.id} {answer.question}".strip())
         for title, each in judged.items():
             lines = [line for line in each.lines if line.answer == answer.id]
             for claim in claims_of(lines):
@@ -264,7 +265,7 @@ def _differing(aliice: CitedTable, alce: CitedTable, around: Provenance) -> list
                 named = {"answer": answer.id, "system": answer.system, "pipeline": title, "claim": claim.claim}
                 record: Record = {**named, "citations": cites, "recall": recall, "precise": precise}
                 cells = ["" if recall is None else f"{recall:.3g}", precise]
-                table.add(plain(f"{answer.id}: {answer.question}"), f"{title} {cites} {claim.claim}", cells, record)
+                table.add(about, f"{title} {cites} {claim.claim}", cells, record)
     reading = (
         f"as Figure 3 of the ALiiCE paper: the {_CASES} answers on which the pipelines differ most. Recall 1: the "
         "citations together support the claim (soft: its score); precise: those that support it and are needed"
