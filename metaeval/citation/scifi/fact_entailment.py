@@ -61,7 +61,8 @@ def counter(unit: str) -> Count:
         raise UserError(f"tokenizer={unit} needs {error.name}: type {install_extra('models')}.") from error
     except Exception as error:  # a broken or missing tokenizer ends in errors of several libraries
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        raise UserError(f"tokenizer={unit} cannot be loaded ({reason}): give a hub id, a folder, or words.") from error
+        other = "give a hub id or a folder, or type -s tokenizer=words"
+        raise UserError(f"tokenizer={unit} cannot be loaded ({reason}): {other}.") from error
     return lambda text: len(tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
