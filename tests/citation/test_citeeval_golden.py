@@ -14,7 +14,8 @@ import pytest
 
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Edit, edit_distance
 from metaeval.citation.citeeval.evaluate_responses import evaluate
-from metaeval.citation.citeeval.judge import Asking, ParsedReply, read_released, read_tags
+from metaeval.citation.citeeval.judge import Asking
+from metaeval.citation.citeeval.judge_replies import ParsedReply, read_released, read_tags
 from metaeval.citation.citeeval.options_and_values import (
     PAPER,
     RELEASED,
@@ -132,6 +133,8 @@ def test_a_reply_in_tags_of_any_kind_is_rated_as_released_to_the_digit(rated, ca
     assert {key: known(found.values[key].value) for key in ("rating", "edits")} == {
         key: case[key] for key in ("rating", "edits")
     }
+    beyond = [stars for stars in found.judged[0].stars.values() if stars not in range(1, 6)]
+    assert found.judged[0].problems["out of range"] == len(beyond)
     filled = found.counts([0]).get("statements given full marks unrated", 0)
     assert filled == sum(n not in found.judged[0].stars for n in (1, 2))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.citeeval.citation_edits import REASONS, Edit
-from metaeval.citation.citeeval.judge import ParsedReply, read_json, read_released, read_tags, reply_schema
+from metaeval.citation.citeeval.judge_replies import ParsedReply, read_json, read_released, read_tags, reply_schema
 from metaeval.core.errors import UserError
 
 DELETE = {"action": "delete", "citation": 6, "reason": "misleading"}

@@ -32,12 +32,12 @@ from metaeval.citation.citeeval.baselines import (
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, Coefficients, edit_problems
 from metaeval.citation.citeeval.judge import (
     Asking,
-    JudgeMode,
     JudgeQuestion,
     ResponseJudgement,
     judge_responses,
     questions_of,
 )
+from metaeval.citation.citeeval.judge_replies import JudgeMode
 from metaeval.citation.citeeval.options_and_values import (
     CONTEXTS,
     PAPER,
