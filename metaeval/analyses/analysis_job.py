@@ -82,10 +82,10 @@ def write_evaluated(
     config: RunConfig, outcome: EvaluatedRun, command: str, more: Mapping[str, Any]
 ) -> tuple[Path, str]:
     """Write the job of a run; return its folder, and a text about its files. more: further fields of the manifest."""
-    folder = write_run(config, outcome, command, more)[0].parent
-    names = ", ".join(result.protocol for result in outcome.results)
+    written = write_run(config, outcome, command, more)
+    names = ", ".join(path.stem for path in written if path.suffix == ".json")
     rows = "" if outcome.source is None else "; pairs.jsonl"
-    return folder, f"report.html; {names}: json{rows}"
+    return written[0].parent, f"report.html; {names}: json{rows}"
 
 
 def folder_of(analysis: Analysis, command: Command, done: Done) -> Path | None:

@@ -176,16 +176,18 @@ def evaluated(options: AnalysisOptions, config: RunConfig, outcome: EvaluatedRun
     from metaeval.report.first_table import first_tables
     from metaeval.report.judge_card import judge_cards
     from metaeval.report.notebook import Results
+    from metaeval.report.rank_agreement import rank_agreement
     from metaeval.report.result_tables import lay_out
     from metaeval.runs.evaluate import declarations_of
 
     results = outcome.results
     declarations = declarations_of(outcome.protocols.values())
     left_out = [f"Left out: {name} on {results[0].data.name}: {why}" for name, why in outcome.left_out.items()]
+    tables = [table for result in results for table in (lay_out(result), *judge_cards(result, sys.maxsize))]
     chosen = config.protocols != RunConfig().protocols  # a protocol that nobody asked for is a remark, not a warning
     return Done(
         config=config,
-        sheets=[table for result in results for table in (lay_out(result), *judge_cards(result, sys.maxsize))],
+        sheets=[*tables, *rank_agreement(results, declarations)],
         job=partial(write_evaluated, config, outcome, command),
         shown=first_tables(results, declarations),
         sentences=findings(results, declarations)[: 1 if len(results) > 1 else None],

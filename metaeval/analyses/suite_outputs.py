@@ -28,6 +28,7 @@ from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table
 from metaeval.report.notebook import Results, Sheets
 from metaeval.report.paper_tables import BASE_PAPER_GROUPS, FLAT, OTHER_GROUP, PaperLayout, paper_tables
+from metaeval.report.rank_agreement import rank_agreement
 from metaeval.report.ranking_measures import Declarations
 from metaeval.report.result import Result
 from metaeval.report.table import Table
@@ -77,12 +78,13 @@ def run_parts(suite: Suite, kind: type[DeclaredOptions], progress: Progress) -> 
             with contextlib.suppress(UserError):  # a file of scores, or a metric that is not here
                 groups[name] = BASE_PAPER_GROUPS.get(load_metric(name, of).card.family, OTHER_GROUP)
         layout = PaperLayout(groups, percent_digits=2)
-    tables = paper_tables(results, omissions(left_out), numbered, layout)
+    agreement = rank_agreement(results, declarations)
+    tables = [*paper_tables(results, omissions(left_out), numbered, layout), *agreement]
     return Done(
         config=suite.runs[0],
         sheets=tables,
         job=partial(_write_tables, suite, parts, tables),
-        shown=[first_table(results, declarations)],
+        shown=[first_table(results, declarations), *agreement],
         sentences=findings(results, declarations),
         cautions=cautions(results),
         warnings=omission_lines(left_out),

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from metaeval.core.errors import count
 from metaeval.report.judge_card import judge_cards
+from metaeval.report.rank_agreement import agreement_text, rank_agreement
 from metaeval.report.ranking_measures import (
     LEVELS,
     Declarations,
@@ -75,7 +76,7 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
         title = "Metrics against human labels" if len(results) > 1 else plain(first.title)
         table = replace(
             table,
-            key=("headline", *places.pop()),
+            key=("headline", *next(iter(places))),
             title=first.data.wording(title),
             subtitle="; ".join(filter(None, subtitle)),
             groups=tuple(ColumnGroup(plain(name), len(same)) for name, same in by_protocol.items() if len(results) > 1),
@@ -87,7 +88,9 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
     tested = "p Holm-adjusted, n.s.: not significantly different" if len(table.headings) > len(shown) else ""
     text = "; ".join(filter(None, (ci, f"{', '.join(percent)} in %" if percent else "", tested)))
     more = f"{count(left, 'more metric')}: metaeval results show" if left else ""
-    return replace(table, footnotes=(*table.footnotes, *(Note("", f"{line}.") for line in (text, more) if line)))
+    agreement = agreement_text(rank_agreement(results, declarations)) if len(places) == 1 else ""
+    notes = (Note("", f"{line}.") for line in (text, agreement, more) if line)
+    return replace(table, footnotes=(*table.footnotes, *notes))
 
 
 def first_tables(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> list[Table]:

@@ -23,6 +23,7 @@ from metaeval.report.figures.drawing import looks_of
 from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table, first_tables, judge_of
+from metaeval.report.rank_agreement import rank_agreement
 from metaeval.report.ranking_measures import Declarations, abilities, headlines, metrics_of
 from metaeval.report.result import Data, Result
 from metaeval.report.result_tables import comparison_grid, lay_out, units
@@ -101,7 +102,7 @@ def page(
     opening = ""
     if declarations is not None and results:
         judge = judge_of(headlines(results, declarations), declarations)
-        grids = first_tables(results, declarations, sys.maxsize)
+        grids = [*first_tables(results, declarations, sys.maxsize), *rank_agreement(results, declarations)]
         one_set = len({rows_description(result) for result in results}) == 1
         if judge and len(results) > 1 and one_set:
             grids.append(first_table([judge.result], declarations, sys.maxsize))

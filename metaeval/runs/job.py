@@ -30,8 +30,9 @@ from metaeval.core.parsing import json_objects, read_object
 from metaeval.corpus.pair_table import PAIRS_SCHEMA
 from metaeval.corpus.ratings import interleaved, json_texts, numerals, row_blocks
 from metaeval.report.html_report import Picture, page
+from metaeval.report.rank_agreement import rank_agreement
 from metaeval.report.result import SCHEMA, Data, Result, of_other_version, save_result
-from metaeval.report.table_files import PAGE
+from metaeval.report.table_files import PAGE, write_table
 from metaeval.runs.data import Job, RatedSet
 from metaeval.runs.evaluate import EvaluatedRun, declarations_of
 from metaeval.runs.metrics import FILE_PREFIX
@@ -83,6 +84,8 @@ def write_run(
     for result in run.results:
         save_result(result, folder / f"{result.protocol}.json")
         written.append(folder / f"{result.protocol}.json")
+    for table in rank_agreement(run.results, declarations_of(run.protocols.values())):
+        written += write_table(table, folder)
     pairs = isinstance(run.source, Job)
     written.append(write_report(run.results, run.protocols, folder, pairs=pairs))
     close_job(config, Command(command), folder, [result.data for result in run.results], written, more)

@@ -1,10 +1,13 @@
-"""Rankings of metrics under tests of all pairs: letters of metrics that do not differ, and intervals of ranks."""
+"""Rankings of metrics under tests of all pairs: letters of metrics that do not differ, ranks, and their agreement."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from metaeval.stats.arrays import Bools, Floats, Ints
+from metaeval.stats.estimate import Estimate
 
 LETTERS = "abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVW"
 """The letters that are given to metrics: those of which Unicode has a superscript, which the terminal prints."""
@@ -78,3 +81,29 @@ def rank_intervals(better: Bools) -> tuple[Ints, Ints]:
     alone, this is its marginal interval.
     """
     return 1 + better.sum(axis=0), len(better) - better.sum(axis=1)
+
+
+def shared_order(first: Floats, other: Floats, p: Floats, alpha: float) -> tuple[Estimate, int, int]:
+    """Return Kendall's tau-b of two rankings, and how many pairs of metrics tests order alike, and in opposite ways.
+
+    first, other: (m,) values, higher is better. p: (2, m (m - 1) / 2) of the difference of each pair, as `pair_signs`
+    has them, in either ranking; NaN for a pair that was not tested. A pair is decided where the larger p, by Holm's
+    adjustment over the pairs, is at most alpha: both of its orders are claimed then (Berger, "Multiparameter hypothesis
+    testing and acceptance sampling", 1982), and all such claims hold with probability 1 - alpha. So does the interval:
+    the tau-b of every two rankings, with ties or without, that order these pairs as claimed. Percentiles of resamples
+    are no such interval, for metrics that hardly differ swap places in resamples more than in the data. No value where
+    a ranking ties all metrics, and no interval where no pair was tested.
+    """
+    # They import scipy, which lists of data sets and pages of results do without.
+    from metaeval.stats.agreement import pair_signs, rank_agreement
+    from metaeval.stats.significance import holm
+
+    product = (pair_signs(first[:, None]) * pair_signs(other[:, None]))[:, 0]
+    tau, larger, pairs = float(rank_agreement(first[:, None], other[:, None])[0][0]), p.max(axis=0), product.size
+    decided = holm(larger) <= alpha
+    alike, opposite = (int(np.count_nonzero(decided & (product == order))) for order in (1, -1))
+    if math.isnan(tau):
+        return Estimate(None, note="every metric has one value"), alike, opposite
+    if np.isnan(larger).all():
+        return Estimate(tau, note="no pair of metrics was tested"), alike, opposite
+    return Estimate(tau, (2 * alike - pairs) / pairs, (pairs - 2 * opposite) / pairs), alike, opposite

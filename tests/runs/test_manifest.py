@@ -147,7 +147,7 @@ def test_result_files_depend_on_neither_threads_hashing_and_place_nor_the_order_
         }
         subprocess.run((*command, *settings), env={**os.environ, **environment}, check=True, capture_output=True)
         files = {path.name: path.read_bytes() for path in folder.glob("*/*") if path.name != "manifest.json"}
-        assert len(files) == 5  # three protocols, their page, and the pairs
+        assert len(files) == 6  # three protocols, the agreement of their ranks, their page, and the pairs
         found.append(files)
 
     assert found[0] == found[1]
