@@ -17,7 +17,8 @@ from metaeval.citation.chat_models import estimate_for, reply_texts, tokens_and_
 from metaeval.citation.citeeval.baselines import BASELINES
 from metaeval.citation.citeeval.citation_edits import PUBLISHED, fingerprint, read_coefficients
 from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated, evaluate, inquiries_of
-from metaeval.citation.citeeval.judge import Asking, JudgeMode, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
+from metaeval.citation.citeeval.judge_replies import JudgeMode
 from metaeval.citation.citeeval.options_and_values import PROFILES, CitedScenario, UncitedStatements
 from metaeval.citation.citeeval.splitting import Split, split_response
 from metaeval.citation.data_model import answer_cells
