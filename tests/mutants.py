@@ -381,13 +381,16 @@ def recorded(tests: list[str], workers: int):
 
 def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
     """Tests that execute the line, fastest first; where it runs on import or none is seen to execute it, those that
-    execute anything of the file."""
+    execute anything of the file. Then what stands beside them."""
     own = lines.get(mutant.file, {})
     found = set() if mutant.on_import else set(own.get(str(mutant.line), ()))
     found = found or {test for tests in own.values() for test in tests}
     if not found:
         found |= {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
-    return sorted(found, key=lambda test: (seconds.get(test, 0.0), test))
+    # A line of a fixture that a file shares is seen in the first test that uses it: the file's others come last.
+    files = Counter(test.split("::")[0] for test in found)
+    others = {test for test in seconds if 0 < files[test.split("::")[0]] <= 3} - found
+    return sorted(found | others, key=lambda test: (test in others, seconds.get(test, 0.0), test))
 
 
 FIRST, USAGE_ERROR = 25, 4

@@ -14,6 +14,7 @@ import pytest
 
 import metaeval
 from metaeval.core.errors import UserError
+from metaeval.corpus.pair_table import Pair
 from tests.report.edges import read_html
 
 ROOT = Path(__file__).parents[1]
@@ -74,6 +75,13 @@ def test_jobs_from_python(tmp_path, settings, ran):
     assert metaeval.results.show(job["job"], "csv", results=folder).count("protocol,") == 3
     assert [*metaeval.results.rm("latest", results=folder).values()] == [5]
     assert not metaeval.results.list(folder)
+
+
+def test_a_pair_is_told_by_its_level_and_the_start_of_its_texts():
+    told = repr(Pair("d1#0", "s1", "d1", 0, "c1", "g", None, None, "Rain fell. " * 99, "\x1b[2J"))
+    assert told.startswith("<Pair 'd1#0': level None, statement \"Rain fell.")
+    assert len(told) < 300
+    assert "\x1b" not in told
 
 
 def test_what_functions_return_is_short_and_records_are_a_table(settings):

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from metaeval.core.errors import UserError
 from metaeval.corpus.model import SupportLevel
@@ -175,6 +176,24 @@ def test_labels_that_are_no_sample_are_refused_with_the_reason():
     with pytest.raises(UserError, match=r"not a random sample of the 200: their mean score of metric"):
         estimate(rows, worst, "metric")
     assert estimate(rows, first, "metric", assume_sample=True)["full"].labels == 50
+
+
+def test_the_p_of_a_weighted_sample_is_a_normal_deviates_for_the_metric_and_the_place(monkeypatch):
+    monkeypatch.setattr("metaeval.decisions.sample_check.ODDS", 1.0)
+    rows = sorted(citations(60, 60), key=lambda row: row["metric"])
+    rows = [{**row, "id": f"r{n:02}", "statement": "It is so", "passage": "They say"} for n, row in enumerate(rows)]
+    chance = np.where(np.arange(60) < 30, 0.8, 0.2)
+    picked = np.r_[0:20, 30:36]
+    labels = [{"id": rows[n]["id"], "label": "full", "probability": chance[n]} for n in picked]
+    items = items_of(rows)
+    weight = 60 / chance[picked] / (1 / chance[picked]).sum()
+    ranks = np.arange(60) / 60 - np.arange(60).mean() / 60
+    usual = (ranks**2).sum() * (weight**2).sum() / weight.sum()
+    z = abs((weight * ranks[picked]).sum()) / np.sqrt(max(usual, ((weight * ranks[picked]) ** 2).sum()))
+    metric = np.array([row["metric"] for row in rows])
+    with pytest.raises(UserError) as refused:
+        check_sample(items, labelled_sample(items, labels_of(labels, items)), {"metric": metric})
+    assert f"(p {2 * 2 * norm.sf(z):.1g};" in str(refused.value)
 
 
 @pytest.mark.parametrize("design", ["random", "stratified", "uncertain"])

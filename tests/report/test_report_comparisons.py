@@ -3,7 +3,8 @@
 import pytest
 
 from metaeval.core.errors import UserError
-from metaeval.report.result_tables import comparison_grid, lay_out
+from metaeval.report.result import Comparison
+from metaeval.report.result_tables import comparison_grid, lay_out, order_sign
 from metaeval.report.table import format_p
 
 
@@ -46,6 +47,11 @@ def test_the_grid_has_a_row_for_each_pair_and_measure(full):
     assert [cell.number for cell in grid.lines[1].cells] == ["–", "–", "–"]
     assert [(note.label, note.text) for note in grid.footnotes] == [("1", "no pair of both levels")]
     assert grid.signatures == tuple(row.signature for row in full.rows[:2])
+
+
+def test_a_difference_that_missing_scores_could_reverse_has_no_sign():
+    pair = Comparison(measure="auc", one="a", other="b", rows=9, difference=0.1, p=0.001)
+    assert [order_sign(pair.model_copy(update={"holm": p}), 0.05) for p in (None, 0.05, 0.051)] == ["?", ">", "≈"]
 
 
 def test_a_result_of_one_metric_has_no_pairs(result):

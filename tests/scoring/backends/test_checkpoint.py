@@ -99,7 +99,7 @@ def put_in_place(path, content):
 
 
 @pytest.mark.parametrize("marks", [True, False])
-@pytest.mark.parametrize("place", [5, 500_001, -5])
+@pytest.mark.parametrize("place", [0, 500_001, -1])
 def test_other_weights_of_the_same_path_size_and_time_have_another_fingerprint(tmp_path, monkeypatch, place, marks):
     from metaeval.scoring.backends import checkpoint
 
@@ -122,6 +122,7 @@ def test_rehash_forgets_what_is_remembered(tmp_path, cache, monkeypatch):
     note.write_text(note.read_text().replace(hashlib.sha256(b"weights").hexdigest(), "0" * 64))
     assert find_model(WANTED, path).fingerprint != first
     forget_hashes()
+    forget_hashes()  # with nothing to forget
     assert find_model(WANTED, path).fingerprint == first
 
 
