@@ -27,6 +27,29 @@ NEEDS = {
     "money": "a chat model that is paid for",
     "people": "people who label",
 }
+STAND_INS = {
+    "metaeval run": "metaeval run -m overlap,rouge,bm25",
+    "-c aliice --nli autoais": "-c aliice",
+    "--nli autoais": "--nli overlap",
+    "-m autoais": "-m overlap",
+    "-c base-paper": "-c base-paper -m overlap,rouge,bm25 -d gensearch",
+    "-c base-paper-judges": "-c base-paper-judges -d gensearch",
+    "-d gensearch": "-d jsonl --data made.jsonl",
+    "--data FOLDER": "",
+    "-c aliice": "-c aliice --parser small --nli overlap",
+    "--profile paper": "--profile paper -s tokenizer=words",
+    "-n 60": "-n 4",
+}
+"""What stands in place of words of a command (or of all of it) where the tests run it, one after the other."""
+
+NOT_AT_HAND = {
+    "metaeval data fetch": "the network",
+    "metaeval data show gensearch": "GenSearch's annotations of whole answers",
+    "--parser spacy:en_core_web_sm": "that model of spaCy",
+    "-s tokenizer=google/t5_xxl_true_nli_mixture": "that tokenizer",
+}
+"""What the tests lack for a command with these words, which they therefore do not run."""
+
 _WIDEST = 76
 _SHELL_ONLY = ("set", "full", "json", "quiet")
 _ORDER = ("base", "aliice", "scifi", "citeeval")
@@ -36,6 +59,10 @@ metaeval started from four papers. For each table, figure and named experiment t
 it, what they need, and what was run here. No number of a paper is reproduced unless the line says so. Files and
 `FOLDER` are yours.
 
+The tests run every command on small made files, with `overlap` in place of AutoAIS, a made corpus in place of
+GenSearch, written replies in place of a chat model, and small models in place of large ones; but for those commands
+whose line says what is not at hand.
+
 Needs: """
 
 
@@ -43,7 +70,8 @@ class Row(BaseModel):
     """One table, figure or experiment of a paper.
 
     part: its name in the paper. shows: one short clause. commands: complete command lines (none for a drawing).
-    needs: keys of `NEEDS`. run: what was run here and what came out. not_run: what was not, and why.
+    needs: keys of `NEEDS`. run: what was run here and what came out. not_run: what was not, and why. tables: those that
+    the commands write, as the tests check.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -54,6 +82,7 @@ class Row(BaseModel):
     needs: list[Literal["data", "model", "gpu", "money", "people"]] = []
     run: str = ""
     not_run: str = ""
+    tables: list[str] = []
 
     @model_validator(mode="after")
     def _is_open_about_itself(self) -> Row:
@@ -104,6 +133,8 @@ def _section(paper: Paper) -> Iterator[str]:
             yield "\n".join(["```sh", *map(_in_lines, row.commands), "```"])
         said = {"Needs": f"{', '.join(row.needs)}." if row.needs else ""}
         said |= {"Run here": row.run, "Not run": row.not_run}
+        lacking = [*filter(None, dict.fromkeys(map(lacks, row.commands)))]
+        said["Not at hand"] = f"{'; '.join(lacking)}." if lacking else ""
         yield " ".join(f"{key}: {text}" for key, text in said.items() if text)
 
 
@@ -125,6 +156,24 @@ def _quoted(word: str) -> str:
         if word and not set(word) & set(" \t'\"|&;<>()$`*?#\\")
         else shlex.quote(word)
     )
+
+
+def lacks(command: str) -> str:
+    """Return what is not at hand for a command, with its words that want it; "" where the tests run it."""
+    found = (
+        f"{what} (`{words}`)"
+        for words, what in NOT_AT_HAND.items()
+        if words in command
+    )
+    return next(found, "")
+
+
+def at_hand(command: str) -> list[str]:
+    """Return the words of a command, behind `metaeval`, with those of `STAND_INS` in place of what the tests lack."""
+    command = STAND_INS.get(command, command) + " "
+    for typed, here in STAND_INS.items():
+        command = command.replace(f" {typed} ", f" {here} ")
+    return shlex.split(command)[1:]
 
 
 def parse(command: str) -> DeclaredOptions:
