@@ -1,22 +1,18 @@
 """Every command of docs/papers.md is run on small made files, or the page says what is not at hand for it."""
 
-import importlib.util
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.samples import reply
+from tests.docs.test_docs_papers import PAPERS, READ
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"
 MADE = json.loads(Path(__file__).with_name("papers.json").read_text(encoding="utf-8"))
 PROMPTS = [ROOT / "metaeval" / "citation" / name / "prompts" for name in ("generation", "scifi", "aliice", "citeeval")]
-SPEC = importlib.util.spec_from_file_location("papers_page", ROOT / "docs" / "papers_page.py")
-PAPERS = sys.modules[SPEC.name] = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(PAPERS)
 
 
 def said(body):
@@ -27,13 +23,10 @@ def said(body):
     if "<contexts>" in prompt:
         return '<attribution sentence_id="1">2</attribution><attribution sentence_id="2">2</attribution>'
     if "<edits>" in prompt:
-        return "".join(
-            f'<editing sentence_id="{n}">N/A</editing><rating sentence_id="{n}">{3 + n}</rating>' for n in (1, 2)
-        )
-    if text.startswith("{"):
-        return text
+        return '<editing sentence_id="1">N/A</editing><rating sentence_id="1">4</rating>'
     choice = "You decide for the next sentence" in prompt
-    return "[1]" if choice else "The Oder is long [1] and the mill grinds grain [2]."
+    answer = "[1]" if choice else "The Oder is long [1] and the mill grinds grain [2]."
+    return text if text.startswith("{") else answer
 
 
 def write(files):
@@ -65,7 +58,7 @@ def test_every_command_is_run_or_lacks_what_the_page_names(name, published, cli,
     if published and not SHARED.is_dir():
         pytest.skip("the published data are not beside the project")
     with fake.ChatServer(answer=said) as server:
-        for row in PAPERS.papers()[name].rows:
+        for row in READ[name].rows:
             write(MADE[name])
             Path("results/latest").unlink(missing_ok=True)
             commands = [typed(command, server.url, published) for command in row.commands if not PAPERS.lacks(command)]

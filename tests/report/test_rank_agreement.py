@@ -30,18 +30,16 @@ def test_every_run_has_the_tau_that_scipy_gives(run):
     path = run.write() / "rank-agreement.json"
     records = json.loads(path.read_text())["records"]
     assert [(r["one"], r["other"]) for r in records] == [*itertools.combinations(HEADLINES, 2)]
-    metrics = frame[frame.kind == "metric"]
+    metrics = frame[frame.kind == "metric"].set_index(["protocol", "measure"])
     for record in records:
-        of_protocols = [metrics[metrics.protocol == record[side]] for side in ("one", "other")]
-        sides = [of[of.measure == HEADLINES[of.protocol.iloc[0]]] for of in of_protocols]
-        assert list(sides[0].metric) == list(sides[1].metric)
-        assert record["tau"] == pytest.approx(kendalltau(*(side.value for side in sides)).statistic, abs=1e-12)
-        assert record["tau_low"] == pytest.approx(2 * record["alike"] / 3 - 1, abs=1e-12)
-        assert record["tau_high"] == pytest.approx(1 - 2 * record["opposite"] / 3, abs=1e-12)
+        sides = [metrics.loc[(record[side], HEADLINES[record[side]])].value for side in ("one", "other")]
+        assert record["tau"] == pytest.approx(kendalltau(*sides).statistic, abs=1e-12)
+        ends = (2 * record["alike"] / 3 - 1, 1 - 2 * record["opposite"] / 3)
+        assert (record["tau_low"], record["tau_high"]) == pytest.approx(ends, abs=1e-12)
     # The tests of Spearman and of the mean ROC-AUC order rouge below both others.
     assert (records[0]["alike"], records[0]["opposite"], records[0]["pairs"]) == (2, 0, 3)
     texts = format_texts(path, ["text", "markdown", "latex", "csv"])
-    assert all("classification and correlation" in text for text in [texts[".txt"], texts[".md"], texts[".tex"]])
+    assert all("classification and correlation" in texts[end] for end in (".txt", ".md", ".tex"))
     assert [line["tau"] for line in csv.DictReader(texts[".csv"].splitlines())] == [str(r["tau"]) for r in records]
     assert "Agreement of ranks across protocols" in page(run, declarations=DECLARATIONS)
     assert "Kendall tau-b of ranks: classification and correlation 0.33" in " ".join(str(run).split())
@@ -85,15 +83,9 @@ def test_what_is_not_known_says_why(run, change, expected):
     ]
 
 
-def test_two_metrics_or_one_protocol_have_no_table(run):
+def test_there_is_a_block_for_each_data_set_and_none_for_two_metrics_or_one_protocol(run):
     two = [result.model_copy(update={"rows": [r for r in result.rows if r.metric != "bm25"]}) for result in run]
     assert rank_agreement(two, DECLARATIONS) == rank_agreement(run[:1], DECLARATIONS) == []
-
-
-def test_several_data_sets_have_a_block_each(run):
     other = [result.model_copy(update={"data": result.data.model_copy(update={"name": "other"})}) for result in run]
-    table = rank_agreement([*run, *other], DECLARATIONS)[0]
-    assert [(block.title, len(block.lines)) for block in table.blocks] == [
-        ("mini, all, chunk pairs", 3),
-        ("other, all, chunk pairs", 3),
-    ]
+    blocks = rank_agreement([*run, *other], DECLARATIONS)[0].blocks
+    assert [(block.title.partition(",")[0], len(block.lines)) for block in blocks] == [("mini", 3), ("other", 3)]
