@@ -220,6 +220,8 @@ def test_the_main_table_of_citeeval_with_prompts_that_ask_for_tags(asked, conten
     rated = [json.loads(line) for line in found["statements/ratings.jsonl"].decode().splitlines()]
     values = {row["id"]: row["scores"]["citeeval:rating"] for row in rated}
     assert values[f"{systems[1]}_1#1"] == 1
+    footer = {note["label"]: note["text"] for note in json.loads(found["measures.json"])["footer"]}
+    assert "statements given full marks unrated 1" in footer["judging"]
     asked(judge, *words, "-s", named[0], "-s", named[1])
     said = json.loads((tmp_path / "results" / "latest" / "citebench-distributions.json").read_text())["records"]
     assert [one["judge"] for one in said if one["value"] == "KEEP"] == [4 * 2 - 2]

@@ -95,12 +95,15 @@ _SHEETS = {
 def meta_sheets(meta: MetaEvaluation) -> list[Table]:
     """Return every table, in reading order; a name with a slash puts it in a folder."""
     around, tables = _provenance(meta), []
+    systems = {answer.system for answer in meta.answers}
     for name, rows in _all_rows(meta):
         (title, block, reading), lines = _SHEETS[name.rpartition("/")[2]], TableLines()
         for row in rows:
             # The first field that is in no title names the line.
             in_title = {field for _, field, *_ in Formatter().parse(block)}
-            stub, *keys = (key for key in row if key not in in_title and not key.endswith(("_low", "_high")))
+            # Ends of intervals stand beside their estimates; systems can have names that end as theirs do.
+            ends = {key for key in row if key.endswith(("_low", "_high")) and key.rpartition("_")[0] in row}
+            stub, *keys = (key for key in row if key not in in_title | ends)
             cells = [
                 f"{row[key]:,}"
                 if isinstance(row[key], int)
@@ -109,7 +112,7 @@ def meta_sheets(meta: MetaEvaluation) -> list[Table]:
             ]
             lines.add(block.format_map(row), str(row[stub]), cells, row)
         if lines.records:
-            headings = [key.replace("_", " ") for key in (stub, *keys)]
+            headings = [key if key in systems else key.replace("_", " ") for key in (stub, *keys)]
             tables.append(around.lines(name, title, headings, lines, [Note("reading", reading)]))
     return tables
 
@@ -164,6 +167,7 @@ def _provenance(meta: MetaEvaluation) -> provenance.Provenance:
         after=(
             Note("data", held),
             Note("left out", ", ".join(left_out)),
+            Note("judging", provenance.counts_text(meta.rated.counts(range(len(meta.answers)))) if meta.rated else ""),
             Note("settings", provenance.settings_text(meta.config.dataset_options)),
             Note("rules", " ".join(_RULES.split())),
             provenance.verdicts(backends, "scores as they are", "supported from {} on ({})"),
