@@ -103,6 +103,8 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
     judged = set(wanted) != {1}
     judges, maker = Judges(options, progress, needed=judged, find=options.find), fact_maker(options)
     answers = shared.answers_in(options, judged=judged)
+    # Wrong names are refused before anything is judged.
+    pairs = _pairs(options.trained, list(dict.fromkeys(split_name(answer.system)[0] for answer in answers)))
     if options.dry_run:
         text = estimate(answers, options.rules, maker, splitter, options.replay)
         return shared.estimated(judges.config, text)
@@ -126,7 +128,7 @@ def _run(options: ScifiTablesOptions, progress: Progress) -> Done:
     if 2 in wanted:
         sheets.append(_results(cited, models, around))
     if 3 in wanted:
-        sheets.append(_differences(cited, models, options.trained, around))
+        sheets.append(_differences(cited, models, pairs, around))
     for field in options.by:
         sheets.append(replace(group_table(answers, field, splitter, around), name=f"by-{safe_name(field)}"))
     return Done(config=judges.config, sheets=sheets, value=CitedSheets(sheets))
@@ -200,16 +202,22 @@ def _records(model: str, strategy: str, values: Mapping[str, Estimate]) -> list[
     return value_records(printed, model=model, strategy=strategy)
 
 
-def _differences(cited: CitedTable, models: Models, trained: Sequence[str], around: Provenance) -> Table:
-    """Return Table 3: measures after training less those before, on the questions that both answered."""
-    table = TableLines()
-    left_out: list[str] = []
-    for pair in trained:
-        names = [name.strip() for name in pair.split("=")]
+def _pairs(trained: Sequence[str], models: Sequence[str]) -> dict[str, list[str]]:
+    """Return the two models of each BEFORE=AFTER; `UserError` for another form, and for a model without answers."""
+    pairs = {pair: [name.strip() for name in pair.split("=")] for pair in trained}
+    for pair, names in pairs.items():
         if len(names) != 2 or not all(names):
             raise UserError(f"--trained {shown(pair)}: write BEFORE=AFTER, two models whose answers are given.")
         if gone := [name for name in names if name not in models]:
-            raise unknown("model in --trained", gone[0], list(models))
+            raise unknown("model in --trained", gone[0], models)
+    return pairs
+
+
+def _differences(cited: CitedTable, models: Models, pairs: Mapping[str, Sequence[str]], around: Provenance) -> Table:
+    """Return Table 3: measures after training less those before, on the questions that both answered."""
+    table = TableLines()
+    left_out: list[str] = []
+    for pair, names in pairs.items():
         before, after = (models[name] for name in names)
         if not before.keys() & after.keys():
             raise UserError(f"--trained {shown(pair)}: no strategy in common: give answers by the same strategy.")

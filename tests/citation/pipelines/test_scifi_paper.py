@@ -154,6 +154,19 @@ def test_what_is_wrong_is_one_sentence(options, says):
         cite.tables_scifi([*MADE, *answers("other", "summary", [RIGHT])], **RUN, **options)
 
 
+def test_a_wrong_model_is_refused_before_anything_is_judged():
+    pytest.importorskip("spacy", reason="needs the extra 'citation'")
+    asked = []
+
+    def judge(source, claim):
+        asked.append(claim)
+        return 1.0
+
+    with pytest.raises(UserError, match="'none'"):
+        cite.tables_scifi(MADE, nli=judge, threshold="0.5", trained=["tiny=none"])
+    assert asked == []
+
+
 @pytest.mark.parametrize("words", [["tables", "scifi"], ["tables-scifi"]])
 def test_the_command_is_typed_as_two_words_or_one_and_judges_nothing_for_statistics(tmp_path, words):
     path = tmp_path / "a.jsonl"
