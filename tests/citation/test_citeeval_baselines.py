@@ -22,7 +22,7 @@ from metaeval.citation.citeeval.baselines import (
     lqac_inquiries,
     response_means,
 )
-from metaeval.citation.citeeval.evaluate_responses import cells
+from metaeval.citation.citeeval.evaluate_responses import cells, inquiries_of
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED, Units
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
@@ -239,7 +239,7 @@ def test_nothing_is_asked_about_a_citation_without_a_text():
     "bad",
     [
         reply("I would say: full"),
-        reply('{"support": "full"}'),  # without its thinking
+        reply('{"thinking": "", "support": "full", "Support": "none"}'),  # two choices
         reply('{"thinking": "", "support": "full"}', finish_reason="length"),
         RELEVANT,  # an answer to another question
     ],
@@ -335,11 +335,27 @@ def test_a_chat_model_is_asked_once_for_each_citation():
     assert labelled(response.text, *said) == ["Attributable; Extrapolatory", "", "Contradictory"]
 
 
-def test_a_label_is_one_to_the_letter_and_a_citation_of_no_passage_is_not_asked_about():
+@pytest.mark.parametrize(
+    ("text", "label", "outcome"),
+    [
+        ('{"thinking": "t", "label": "Attributable"}', "Attributable", "read"),
+        ('<think>t</think>Here it is:\n{"Label": " attributable"}', "Attributable", "repaired"),
+        ('{"thinking": "t", "label": "Attributable, mostly"}', UNREAD, "unparsed"),
+        ('{"thinking": "t", "label": "Attributable", "LABEL": "Contradictory"}', UNREAD, "unparsed"),
+    ],
+)
+def test_a_label_is_repaired_where_that_takes_no_guess_and_read_to_the_letter_if_asked_for(text, label, outcome):
     response, split, _ = asked("It is long [1][2].")
-    inquiries = attrscore_inquiries([response], [split], MAKE)
-    labels = labels_by_model(list(zip(inquiries, [says(label="attributable"), LOST], strict=True)))
-    assert labels == {(0, 0, 0): UNREAD, (0, 0, 1): None}
+    for reading in ("repaired", "strict"):
+        asking = Asking(model="tiny", reading=reading)
+        inquiries = inquiries_of([response], [split], asking, ["attrscore"])
+        read = "unparsed" if (reading, outcome) == ("strict", "repaired") else outcome
+        assert inquiries[0].read(reply(text))[1] == read
+        labels = labels_by_model(list(zip(inquiries, [reply(text), LOST], strict=True)))
+        assert labels == {(0, 0, 0): UNREAD if read == "unparsed" else label, (0, 0, 1): None}
+
+
+def test_a_citation_of_no_passage_gets_no_label():
     assert labelled("It is long [9][1].", says(label="Attributable"), options=TEN) == ["No passage; Attributable"]
     assert labelled("No answer was found.") == [""]
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -26,7 +27,7 @@ from metaeval.citation.citeeval.options_and_values import PAPER, CitedScenario, 
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.data_model import Entails, NliPair, Passage
-from metaeval.llm.messages import Answer, ChatRequest, Prompt, read_answer, read_object, read_prompt, reply_form
+from metaeval.llm.messages import Answer, ChatRequest, Prompt, State, read_answer, read_object, read_prompt, reply_form
 from metaeval.stats.arrays import Bools, Floats, Ints, ratio
 
 # Baselines that a chat model judges; a metric judges AutoAIS.
@@ -141,9 +142,9 @@ class QuestionKind:
         """Return the project's own prompt."""
         return read_prompt(PROMPTS / f"{self.name}.txt", self.places)
 
-    def read(self, text: str) -> str | None:
-        """Return the choice in a reply; None for a malformed reply."""
-        body = read_object(text, self.form)
+    def read(self, text: str, repairs: Counter[str] | None = None) -> str | None:
+        """Return the choice in a reply; None for a malformed reply. repairs: as in `read_object`."""
+        body = read_object(text, self.form, repairs=repairs)
         return None if body is None else str(body[self.field])
 
 
@@ -154,13 +155,23 @@ def prompts_of(kinds: Iterable[QuestionKind]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question about a statement, or one of its citations (None: no single one), by indices, with its request."""
+    """A question about a statement, or one of its citations (None: no single one), by indices, with its request.
+
+    strict: whether its reply is read to the letter (see `judge.Asking.reading`).
+    """
 
     kind: QuestionKind
     response: int
     statement: int
     citation: int | None
     request: ChatRequest
+    strict: bool = False
+
+    def read(self, answer: Answer) -> tuple[str | None, State | Literal["repaired"]]:
+        """Return the choice in the reply, and the outcome of the request."""
+        repairs: Counter[str] = Counter()
+        choice, state = read_answer(answer, partial(self.kind.read, repairs=None if self.strict else repairs))
+        return choice, "repaired" if choice is not None and repairs.total() else state
 
 
 Heard = Sequence[tuple[Inquiry, Answer]]
@@ -227,7 +238,7 @@ def lqac(responses: Sequence[Response], splits: Sequence[Split], heard: Heard) -
     the other passages support the statement fully. A response that says that it found no answer needs none.
     """
     choices = {
-        (inquiry.kind, inquiry.response, inquiry.statement, inquiry.citation): read_answer(answer, inquiry.kind.read)[0]
+        (inquiry.kind, inquiry.response, inquiry.statement, inquiry.citation): inquiry.read(answer)[0]
         for inquiry, answer in heard
     }
     worth: dict[str | None, float] = {"yes": 0.0, "no": 1.0, "relevant": 1.0, "irrelevant": 0.0, None: np.nan}
@@ -334,7 +345,7 @@ def labels_by_model(heard: Heard) -> dict[Where, str | None]:
     """Return AttrScore's labels by a chat model. heard: its questions with their replies."""
     labels: dict[Where, str | None] = {}
     for inquiry, answer in heard:
-        label, state = read_answer(answer, LABEL.read)
+        label, state = inquiry.read(answer)
         labels[inquiry.response, inquiry.statement, inquiry.citation or 0] = UNREAD if state == "unparsed" else label
     return labels
 

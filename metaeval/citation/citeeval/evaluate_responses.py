@@ -56,7 +56,7 @@ from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import NO_TEXT
 from metaeval.citation.data_model import Answer as Response
 from metaeval.citation.measures import Statistic, means
-from metaeval.llm.messages import Answer, Ask, read_answer
+from metaeval.llm.messages import Answer, Ask
 from metaeval.stats.arrays import Bools, Ints
 
 # IterCoE, EditDist and their mean, CiteEval-Auto.
@@ -230,10 +230,11 @@ def inquiries_of(
 ) -> list[Inquiry]:
     """Return the questions of the baselines. Raises ValueError if the lengths differ."""
     make = partial(chat_request, asking, max_tokens=BASELINE_TOKENS)
-    return [
+    inquiries = [
         *(lqac_inquiries(responses, splits, make) if "lqac" in baselines else ()),
         *(attrscore_inquiries(responses, splits, make) if "attrscore" in baselines else ()),
     ]
+    return [replace(each, strict=asking.reading == "strict") for each in inquiries]
 
 
 def judged_baselines(
@@ -287,7 +288,7 @@ def evaluate(
         replies,
         judged_baselines(responses, splits, heard, asking, options, baselines),
         Counter(
-            (each.response, f"{each.kind.name.partition('_')[0]} questions: {read_answer(answer, each.kind.read)[1]}")
+            (each.response, f"{each.kind.name.partition('_')[0]} questions: {each.read(answer)[1]}")
             for each, answer in heard
         ),
     )

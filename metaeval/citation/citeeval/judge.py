@@ -93,9 +93,9 @@ def asked_fields(
     """Return the fields of a signature: "model", "answered_as", "prompts" and "asking" (all other options).
 
     models: the model names in the replies. prompts: NAME@FINGERPRINT of other prompts than CiteEval's; options of
-    CiteEval's questions are then left out. instead: values that are named in place of the options' own.
+    CiteEval's questions alone are then left out. instead: values that are named in place of the options' own.
     """
-    of_citeeval = Asking.model_fields.keys() - ChatOptions.model_fields.keys()
+    of_citeeval = Asking.model_fields.keys() - ChatOptions.model_fields.keys() - {"reading"}
     left_out = {"model", "attribution_file", "editing_file", *(() if prompts is None else of_citeeval)}
     if prompts is None:
         prompts = [f"{module}@{prompt.fingerprint}" for module, prompt in load_prompts(asking).items()]
