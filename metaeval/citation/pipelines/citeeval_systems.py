@@ -35,9 +35,9 @@ AnswerColumn = Sequence[float | None]
 GOLD = "gold_sources"
 
 # Queries of CiteBench's test sets, by which the released code weights its means of data sets (the published files of
-# outputs, and the ids in them, are named MODEL_DATASET_RETRIEVER_...).
+# outputs, and the ids in them, are named MODEL_DATASET_RETRIEVER_10_psgs; "oracle" is a run of its own).
 SIZES = {"asqa": 632, "eli5": 684, "msmarco": 684, "lfrqa": 1000}
-_OF_DATA_SET = re.compile(rf"(.+?)_({'|'.join(SIZES)})(?:_|$)")
+_OF_DATA_SET = re.compile(rf"(.+?)_({'|'.join(SIZES)})(?:_(oracle)?[^_]*(_[0-9]{{1,4}}_psgs)?)?(?:_|$)")
 
 
 def omission(rated: Rated) -> list[float | None]:
@@ -114,6 +114,8 @@ def _released(cited: CitedTable, shared: Provenance, rated: Rated, scenario: Cit
         named = _OF_DATA_SET.match(response.system) or _OF_DATA_SET.match(response.id)
         if named:
             model = named[1] if named.string == response.system else response.system
+            if told := f"{named[3] or ''}{named[4] or ''}".removesuffix("_10_psgs").strip("_"):
+                model += f", {told}"  # passages of another number or origin are another condition
             models.setdefault(model, {}).setdefault(named[2], []).append(number)
 
     def add(name: str, statistics: Mapping[str, Statistic], rows: Ints, data_sets: str = "") -> None:

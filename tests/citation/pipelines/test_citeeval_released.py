@@ -337,3 +337,19 @@ def test_the_system_values_are_those_of_the_released_script(cite, scenario):
     assert main["value"] == pytest.approx(rows["one"]["responses"])
     assert rows["one"]["statements"] != pytest.approx(rows["one"]["responses"], abs=1e-3)
     assert "citeeval-released" not in cite(made.rows, made.said, profile="paper")[1]
+
+
+def test_data_sets_of_other_passages_are_not_weighed_together(cite):
+    parts = ("asqa_gtr_10", "eli5_bm25_10", "asqa_gtr_5", "lfrqa_colbert_5", "asqa_oracle_10", "msmarco_oracle_10")
+    systems = [f"g_{part}_psgs" for part in parts]
+    rows = [{"id": f"{one}_1", "system": one, "text": f"Ships of {one} sail daily [1]."} for one in systems]
+    said = {row["id"]: [("retrieval", 1 + place % 5, [])] for place, row in enumerate(rows)}
+    _, found = cite(rows, said, interval={"resamples": 0})
+    # Ratings 0, .25, .5, .75, 1, 0, each with an edit distance of 1; queries 632, 684, 632, 1,000, 632, 684.
+    expected = {
+        "g (asqa, eli5)": (632 * 0.5 + 684 * 0.625) / 1316,
+        "g, 5_psgs (asqa, lfrqa)": (632 * 0.75 + 1000 * 0.875) / 1632,
+        "g, oracle (asqa, msmarco)": (632 * 1 + 684 * 0.5) / 1316,
+    }
+    weighted = {row["system"]: row["statements"] for row in found["citeeval-released"] if row["data_sets"]}
+    assert weighted == pytest.approx(expected)
