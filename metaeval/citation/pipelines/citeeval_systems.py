@@ -1,7 +1,8 @@
 """Systems rated by CiteEval's judge: what was asked, differences, omitted citations by length, and retrieval.
 
 The text of CiteEval that was at hand names omission rate, length, and recall and precision of the retrieval without
-their formulas; those here are ours.
+their formulas. Those here are ours, but for one: the released script for annotations correlates the number of
+statements with the share of cited ones.
 """
 
 from __future__ import annotations
@@ -204,6 +205,8 @@ def _differences(
 
 def _omission(cited: CitedTable, shared: Provenance, rated: Rated) -> Table:
     rates, words, table = omission(rated), [float(words) for words in word_counts(rated)], TableLines()
+    lengths = [float(len(split.statements)) for split in rated.splits]
+    shares = cells(ratio(np.bincount(rated.response, rated.cited, len(lengths)), np.array(lengths)))
     every = {system: cited.rows(place) for place, system in enumerate(cited.systems)}
     if len(every) > 1:
         every["all"] = np.arange(len(rates))
@@ -212,16 +215,19 @@ def _omission(cited: CitedTable, shared: Provenance, rated: Rated) -> Table:
         agreed, known = _correlated(cited, words, rates, numbers)
         size = sum(words[n] for n in numbers) / len(numbers)
         printed: list[Cell | str] = [interval_cell(mean, THREE), f"{size:,.1f}"]
-        printed += [interval_cell(agreed[name], THREE) for name in ("pearson", "spearman")]
+        released = _correlated(cited, lengths, shares, numbers)[0]["pearson"]
+        printed += [interval_cell(each, THREE) for each in (agreed["pearson"], agreed["spearman"], released)]
         record = {"system": system, "words": size, "answers": known, **mean.record("omission")}
+        record |= released.record("length_cited")
         record |= {key: value for name in agreed for key, value in agreed[name].record(name).items()}
         table.add("", system, [*printed, f"{known:,} of {len(numbers):,}"], record)
     reading = Note(
         "reading",
         "omission: share of the statements that need a citation or have one which have none; words: mean length; "
-        "Pearson, Spearman: of words and omission, over answers (ours: the paper's formulas are not at hand)",
+        "Pearson, Spearman: of words and omission, over answers (ours: the paper has no formula here); released: "
+        "Pearson of the number of statements and the share of them that cite, as the released script prints it",
     )
-    headings = ["system", "omission", "words", "Pearson", "Spearman", "answers"]
+    headings = ["system", "omission", "words", "Pearson", "Spearman", "released", "answers"]
     return shared.lines("citeeval-omission", "Omitted citations and length", headings, table, [reading])
 
 
