@@ -17,6 +17,7 @@ per line (or a list of them), UTF-8::
     one the paragraph with its citations is the answer: the score of people, an upper bound.
 :id: optional; default: the sample's number in the file, from 1. No two samples share one.
 :system: optional, the generator; default for the paragraph itself: "reference".
+:topic, views: optional, topics of its page (a text or a list) and page views, by which `cite tables-scifi` can count.
 :page, section: optional, the titles where the paragraph stands; not used.
 """
 
@@ -30,7 +31,11 @@ from metaeval.citation.readers.answers_jsonl import passages_of
 from metaeval.core.errors import UserError, shown
 from metaeval.corpus.data_rows import DataRow
 
-FIELDS = ("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system", "page", "section")
+COUNTED_BY = ("topic", "views")
+FIELDS = (
+    *("id", "query", "paragraph", "citations", "documents", "output", "text", "group", "system", "page", "section"),
+    *COUNTED_BY,
+)
 
 
 def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -53,7 +58,7 @@ def read_scifi(rows: Sequence[DataRow]) -> Iterator[Answer]:
             question=query,
             group=row.optional_text("group") or ("" if query.strip() else sample_id),
             system=row.optional_text("system") or ("" if outputs else "reference"),
-            reference={"answer": paragraph},
+            reference={"answer": paragraph, **{name: row.fields[name] for name in COUNTED_BY if name in row.fields}},
         )
 
 

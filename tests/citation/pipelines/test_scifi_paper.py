@@ -255,6 +255,13 @@ def test_texts_by_page_views_are_cut_into_bins_of_equal_size():
     assert (len(sizes), sorted(sizes)) == (20, [2] * 19 + [3])
     featuring = [v for (_, measure), v in many.items() if measure == "featuring"]
     assert featuring == sorted(featuring)
+    # SCiFi's own samples can have both fields.
+    sample = {"query": "Q?", "paragraph": "A Dane.", "citations": [], "documents": [{"text": "A Dane."}]}
+    of = cite.tables_scifi([{**sample, "topic": ["A", "B"], "views": 3}], table=[1], by=["topic", "views"])
+    assert [list(dict.fromkeys(row["system"] for row in of[f"by-{by}"])) for by in ("topic", "views")] == [
+        ["A", "B"],
+        ["01: 3 to 3"],
+    ]
     # Of topics, the ten most frequent have a line.
     table = made("topic", [(END, [f"t{number}", "all"], 1) for number in range(12)])
     assert len({record["system"] for record in table.records}) == 10
