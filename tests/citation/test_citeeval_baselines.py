@@ -338,7 +338,6 @@ def test_a_chat_model_is_asked_once_for_each_citation():
 @pytest.mark.parametrize(
     ("text", "label", "outcome"),
     [
-        ('{"thinking": "t", "label": "Attributable"}', "Attributable", "read"),
         ('<think>t</think>Here it is:\n{"Label": " attributable"}', "Attributable", "repaired"),
         ('{"thinking": "t", "label": "Attributable, mostly"}', UNREAD, "unparsed"),
         ('{"thinking": "t", "label": "Attributable", "LABEL": "Contradictory"}', UNREAD, "unparsed"),

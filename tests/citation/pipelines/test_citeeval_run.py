@@ -202,8 +202,7 @@ def test_omission_is_of_the_statements_that_need_a_citation(cite):
     assert shown == {"old": [0.25, 2, 6.5], "new": [0.0, 1, 6.0], "all": [pytest.approx(0.5 / 3), 3, 6.25]}
     # Over a1, a2, b1: words 8, 5, 8 and omission 0, 1/2, 0.
     assert omitted["all"]["pearson"] == pytest.approx(-1.0)
-    # Over all four (analyze_annotation.py of the released code): statements 2, 2, 2, 1, of which 2, 1, 1, 0 cite:
-    # shares 1, 1/2, 1/2, 0, and (1/8 + 3/8) / sqrt(3/4 * 1/2).
+    # Of all four, as analyze_annotation.py has it: statements 2, 2, 2, 1, shares of cited ones 1, 1/2, 1/2, 0.
     assert omitted["all"]["length_cited"] == pytest.approx(0.5 / 0.375**0.5)
     rows = {row["answer"]: (row["words"], row["omission_rate"]) for row in found.rows["answers"]}
     assert rows == {"a1": (8, 0.0), "a2": (5, 0.5), "b1": (8, 0.0), "b2": (4, None)}

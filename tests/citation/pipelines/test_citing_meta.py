@@ -100,9 +100,8 @@ def test_systems_stand_under_their_own_names(meta):
     found = meta(answers={key: (text, names[system], *more) for key, (text, system, *more) in ANSWERS.items()})
     (table,) = [sheet for sheet in meta_sheets(found) if sheet.name == "responses/systems"]
     assert [table.stub, *table.headings] == ["measure", "o3_high", "o3_low", "tau"]
-    (people, *_) = table.blocks[0].lines
-    # Means of b1, b2 and of a1, a2 (below).
-    assert [cell.number for cell in people.cells[:2]] == ["0.469", "0.500"]
+    # People's means of b1, b2 and of a1, a2 (below).
+    assert [cell.number for cell in table.blocks[0].lines[0].cells[:2]] == ["0.469", "0.500"]
 
 
 def test_statements_of_alce_on_paper(meta):
