@@ -345,7 +345,7 @@ def judged_lines(
     lines: list[CitationLine] = []
     for answer, statements in zip(answers, stated, strict=True):
         for statement in statements:
-            claim, (joint, alone, rest) = statement.claim, next(judged)
+            claim, (joint, alone, rest), cited = statement.claim, next(judged), len(statement.places)
             entailed = None if joint is None else joint.entailed
             # Without a cited passage the recall of a claim is 0; without a decision it has none.
             recall = 0 if joint is None else None if entailed is None else int(entailed)
@@ -371,7 +371,7 @@ def judged_lines(
                 by_itself, others = next(verdicts) if state == "judged" else (None, None)
                 precision, reason = (statement.failing if state == "fails" else None), ""
                 if state == "judged" and joint is not None:
-                    precision, reason = mark_precision(joint, by_itself, others, len(statement.places))
+                    precision, reason = mark_precision(joint, by_itself, others, cited)
                 judged_mark = replace(
                     of_mark,
                     alone=None if by_itself is None else by_itself.entailed,

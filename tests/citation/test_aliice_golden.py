@@ -110,6 +110,13 @@ def test_every_fallback_of_the_released_code_says_why():
     ]
 
 
+@pytest.mark.parametrize("profile", [PAPER, RELEASED])
+def test_words_of_a_megabyte_are_not_parsed(profile):
+    hostile = f"Cups {'[' * 1_000_000}[1], and w{'[1]' * 300_000}."
+    ((claim,),) = [of.claims for of in read_sentences([hostile], find_parser("small"), profile)]
+    assert (claim.made_by, len(claim.citations)) == ("fallback: sentence too long to parse", 300_001)
+
+
 def test_a_second_root_loses_its_citations_as_released_and_falls_back_in_the_paper_profile():
     # own30: the released parse saw two sentences, and [1] and [2] are in the one that is not taken.
     (record,) = [each for each in RECORDS if each["id"] == "own30"]

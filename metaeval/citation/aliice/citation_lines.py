@@ -54,11 +54,11 @@ def _within(read: AnswerClaims) -> bool:
 
     Marks that the profile moves to the sentence before (`leading`) count there.
     """
-    return any(
-        _WORD.search(MARK.sub("", text[: mark.start()])) and _WORD.search(MARK.sub("", text[mark.end() :]))
-        for text in read.texts
-        for mark in MARK.finditer(text)
-    )
+    for text in read.texts:
+        places = [place.start() for place in _WORD.finditer(MARK.sub(lambda mark: " " * len(mark[0]), text))]
+        if places and any(places[0] < mark.start() < places[-1] for mark in MARK.finditer(text)):
+            return True
+    return False
 
 
 def aliice_lines(read: Sequence[AnswerClaims], entails: Entails, profile: AliiceProfile) -> list[CitationLine]:

@@ -32,6 +32,7 @@ from metaeval.corpus.sentences import RULES, SentenceSplitter
 MARK = re.compile(r"\[(\d{1,18})\]")
 _DELETED = re.compile(r"[^\w\s\[\],]")  # characters that the parser and the metric never see: 3.5% becomes 35
 _LONGEST = 50  # words of a sentence that is parsed
+_MOST = 5_000  # characters of one: the time of spaCy's tokenizer is quadratic in those of a word
 PART = re.compile(rf"(?P<mark>{MARK.pattern})|(?P<word>(?:(?!{MARK.pattern})\S)+)")
 
 MarkSpan = tuple[int, int, int]  # a mark of a sentence: (start, end, cited number), with its offsets in the sentence
@@ -180,7 +181,7 @@ def draft(sentence: str, profile: AliiceProfile) -> PreparedSentence:
     as_is = whole(sentence)
     if not has_mark(sentence):
         return PreparedSentence(sentence, as_is, stated=(Stated(sentence, (), "sentence"),))
-    if len(sentence.split()) > _LONGEST:
+    if len(sentence) > _MOST or len(sentence.split()) > _LONGEST:
         return PreparedSentence(sentence, as_is, stated=(Stated(without_marks(sentence), marks_of(as_is), TOO_LONG),))
     clean = as_is.without([match.span() for match in _DELETED.finditer(sentence)])
     words, groups = words_and_groups(clean, profile)
