@@ -143,6 +143,8 @@ def test_answers_on_which_alce_and_aliice_differ_stand_side_by_side(ran, write, 
     ]
     assert {record["answer"] for record in shown} == {"odd"}
     assert "ALCE [1][2] The mayor" in ended.out
+    footers = [json.loads(file.read_text())["footer"] for file in folder.glob("*-*.json")]
+    assert all("parser" in {note["label"] for note in footer} for footer in footers)
     # Where they agree on all answers there is nothing to show.
     ran("cite", "tables", write([ITEMS[1]]), "--nli", "overlap", *QUICK)
     assert not (tmp_path / "results" / "latest" / "answers" / "figure-3.json").exists()

@@ -32,6 +32,7 @@ from metaeval.citation.measures import Statistic, value_of
 from metaeval.citation.pipelines import options as shared
 from metaeval.citation.pipelines.agreement import as_texts
 from metaeval.citation.pipelines.alce import MEASURES, PremiseName, judge_claims
+from metaeval.citation.pipelines.aliice import parser_note
 from metaeval.citation.pipelines.aliice_human_labels import answers_of, people_sheet, read_people
 from metaeval.citation.pipelines.cited import CitedSheets, CitedTable
 from metaeval.citation.pipelines.metric_verdicts import Judges
@@ -121,7 +122,8 @@ def _run(options: TablesOptions, progress: Progress) -> Done:
         aliice = judge_claims(name, claims[name], judges, splitter, wanted, mauve_model=options.mauve_model)
         by_sentence = read_alce(answers, read_alike(profile), splitter)
         alce = judge_claims(name, by_sentence, judges, splitter, ("length",))
-        around = replace(aliice.provenance(), kind="aliice", subtitle=f"{plain(name)}, profile {plain(profile.name)}")
+        noted = aliice.provenance(parser_note(options.parser, options.profile))
+        around = replace(noted, kind="aliice", subtitle=f"{plain(name)}, profile {plain(profile.name)}")
         beside = replace(around, fields={**around.fields, "alce": by_sentence.profile.name})
         tables = [_overall(aliice, around), _beside(aliice, alce, beside)]
         tables.append(_beside(aliice, alce, beside, name if len(read) > 1 else ""))

@@ -20,6 +20,7 @@ from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.measures import AnswerShare, Statistic, citation_shares, replicates
 from metaeval.citation.parsers.dependency_parsers import find_parser
 from metaeval.citation.pipelines import options as shared
+from metaeval.citation.pipelines.aliice import parser_note
 from metaeval.citation.pipelines.cited import CitedTable, Measure
 from metaeval.citation.pipelines.metric_verdicts import Judges
 from metaeval.citation.pipelines.provenance import Provenance, TableLines, interval_cell, options_text, value_records
@@ -107,6 +108,7 @@ def _run(options: RewriteOptions, progress: Progress) -> Done:
     left = f"{count(out, 'claim')} without a new wording or without a verdict, in neither recall nor precision; "
     return cited.done(
         options.files,
+        parser_note(options.parser, options.profile),
         Note("claims", f"{len(cut):,} of {len(claims_of(before)):,} sent"),
         Note("replies", claim_rewriting.TEXT_RULE if chat.output == "text" else ""),
         Note("left out", left + f"with them, {', '.join(ends)}" if out else ""),
