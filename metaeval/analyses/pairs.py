@@ -113,8 +113,8 @@ def _contrast_set(job: Job, kinds: Sequence[str]) -> tuple[Pairs, list[str]]:
         placed = (job.corpus.documents[pair.document_id], citations[pair.citation_id], job.table.threshold, chunking)
         return place_evidence(*placed).pieces.get(pair.chunk, ())
 
-    rows, counts = edited_pairs(job.pairs, kinds, job.config.interval.seed, evidence)
-    return Pairs((row.pair for row in rows), {row.pair.pair_id: (row.kind, row.original) for row in rows}), counts
+    rows, edits, counts = edited_pairs(job.pairs, kinds, job.config.interval.seed, evidence)
+    return Pairs(rows, edits), counts
 
 
 def write_pair_file(pairs: Iterable[Pair], path: Path) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from importlib import resources
 from random import Random
 from typing import NamedTuple
@@ -28,8 +28,10 @@ class Texts(NamedTuple):
     source: str
 
 
+# The texts after an edit, or why there is none.
 Edited = Texts | str
-"""The texts after an edit, or why there is none."""
+# Where a statement can be changed: a place, the text there, and what may stand there instead.
+Swap = tuple[int, str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -48,30 +50,24 @@ class Case:
         return frozenset(re.findall(r"\w+", self.source))
 
     @cached_property
-    def claim(self) -> frozenset[str]:
+    def claim(self) -> set[str]:
         """The long words of the statement."""
         return long_words(self.statement)
 
     def said_in(self, text: str) -> float:
-        """Return the share of the statement's long words that a text has; 1 where it has none."""
+        """Return the share of the statement's long words that a text has; 1 where there are none."""
         return len(self.claim & long_words(text)) / len(self.claim) if self.claim else 1.0
 
 
-@cache
-def words(name: str) -> tuple[str, ...]:
-    """Return a list of `edit_words.toml`; "_" in a word of it is a space."""
-    text = resources.files("metaeval.corpus").joinpath("edit_words.toml").read_text(encoding="utf-8")
-    return tuple(word.replace("_", " ") for word in tomllib.loads(text)[name].split())
+_LISTS = tomllib.loads(resources.files("metaeval.corpus").joinpath("edit_words.toml").read_text(encoding="utf-8"))
+# The lists of `edit_words.toml`; "_" in a word is a space.
+WORDS = {name: [word.replace("_", " ") for word in text.split()] for name, text in _LISTS.items()}
+MONTHS = "|".join(WORDS["months"])
 
 
-def any_of(names: Iterable[str]) -> str:
-    """Return the pattern of one of several texts, the longest first."""
-    return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-
-
-def long_words(text: str) -> frozenset[str]:
+def long_words(text: str) -> set[str]:
     """Return the lower-cased words of five letters or more."""
-    return frozenset(re.findall(r"[^\W\d_]{5,}+", text.lower()))
+    return set(re.findall(r"[^\W\d_]{5,}+", text.lower()))
 
 
 def is_sentence(text: str) -> bool:
@@ -79,154 +75,114 @@ def is_sentence(text: str) -> bool:
     return len(split_sentences(text)) == 1 and "?" not in text
 
 
-class Swap(NamedTuple):
-    """A place in a statement, what stands there, and what may stand there instead."""
-
-    start: int
-    old: str
-    new: Sequence[str]
-
-
-@cache
-def _month() -> re.Pattern[str]:
-    before = r"(?<!\w)(?:\d{1,2}(?:st|nd|rd|th)?\s(?:of\s)?|(?:[Ii]n|[Ss]ince|[Uu]ntil)\s(?:early\s|late\s|mid-)?)"
-    return re.compile(
-        rf"(?P<before>{before})?(?<![\w-])(?P<old>{any_of(words('months'))})\b(?P<after>,?\s\d{{1,4}}\b)?"
-    )
+_DATED_MONTH = re.compile(
+    rf"(?P<before>(?<!\w)(?:\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?|(?:[Ii]n|[Ss]ince|[Uu]ntil)\s(?:early\s|late\s|mid-)?))?"
+    rf"(?<![\w-])(?P<old>{MONTHS})\b(?P<after>,?\s\d{{1,4}}\b)?"
+)
 
 
 def months(case: Case) -> Iterator[Swap]:
     """Yield the only month of a statement, if it is beside a day or a year, or behind in, since or until."""
-    found = [*_month().finditer(case.statement)]
-    if len(found) != 1 or not (found[0]["before"] or found[0]["after"]):
-        return
-    short = {word[:3] for word in case.source_words}
-    new = [month for month in words("months") if month[:3] not in short and month != "February"]
-    yield Swap(found[0].start("old"), found[0]["old"], new if found[0]["old"] in case.source_words else ())
+    found = [*_DATED_MONTH.finditer(case.statement)]
+    if len(found) == 1 and (found[0]["before"] or found[0]["after"]):
+        short = {word[:3] for word in case.source_words}
+        new = [month for month in WORDS["months"] if month[:3] not in short and month != "February"]
+        yield found[0].start("old"), found[0]["old"], new if found[0]["old"] in case.source_words else ()
 
 
 _YEAR = re.compile(r"(?<![\w.,$€£/–-])(?:1[5-9]\d\d|20[0-2]\d)(?![\w%/–-]|[.,]\d)")
-_LAST_YEAR, _FAR, _A_THIRD, _A_HALF = 2025, 60, 1 / 3, 1 / 2
-_BEFORE_YEAR = frozenset("( in during of the early late mid year years spring summer autumn fall winter season".split())
+_BEFORE_YEAR = re.compile(rf"(?:^|\(|\d,\s|\b(?:{'|'.join(WORDS['before_years'])}|{MONTHS}),?\s)\Z", re.IGNORECASE)
 # Behind a year: a name, which it may belong to, or a plural noun, which it may count.
 _NO_YEAR = re.compile(r"\s[A-Z$€£]|\s(?!(?:was|is|has|as|his|its|this|does|thus|across)\b)[a-z]+s\b")
+_LAST_YEAR = 2025
 
 
-def _years(case: Case, choices: Iterable[int]) -> Iterator[Swap]:
-    """Yield the years of a statement that its source has, with the choices that keep the order of all its years."""
-    found = [(match.start(), match.end(), match[0]) for match in _YEAR.finditer(case.statement)]
-    every = Counter(int(old) for _, _, old in found)
-    for start, end, old in found:
-        year, before = int(old), case.statement[max(0, start - 40) : start].split()[-1:]
-        word = before[0].lstrip("(") if before else ""
-        dated = not word or word.rstrip(",").lower() in _BEFORE_YEAR or word.rstrip(",") in words("months")
-        dated |= word[-1:] == "," and word[:-1].isdigit()
-        if not dated or every[year] > 1 or old not in case.source_words or _NO_YEAR.match(case.statement, end):
-            continue
-        if not re.search(r"\b[Bb]etween\b", case.statement):
-            low = max((other for other in every if other < year), default=0)
-            high = min((other for other in every if other > year), default=_LAST_YEAR + 1)
-            yield Swap(start, old, [str(new) for new in choices if new != year and low < new < high])
+def _only_year(case: Case) -> Iterator[tuple[int, str]]:
+    """Yield place and text of the only year of a statement, if its source has it and it dates something."""
+    if len(found := [*_YEAR.finditer(case.statement)]) == 1:
+        start, old, before = (
+            found[0].start(),
+            found[0][0],
+            case.statement[max(0, found[0].start() - 20) : found[0].start()],
+        )
+        dates = _BEFORE_YEAR.search(before) and not _NO_YEAR.match(case.statement, found[0].end())
+        if dates and old in case.source_words:
+            yield start, old
 
 
 def years(case: Case) -> Iterator[Swap]:
-    """Yield years, with those 3 to 7 away that are not in the source."""
-    absent = [year for year in range(1500, _LAST_YEAR + 1) if str(year) not in case.source_words]
-    for start, old, new in _years(case, absent):
-        yield Swap(start, old, [year for year in new if 3 <= abs(int(year) - int(old)) <= 7])
+    """Yield the year of a statement, with those 3 to 7 away that are not in the source."""
+    for start, old in _only_year(case):
+        near = [year for year in range(int(old) - 7, int(old) + 8) if abs(year - int(old)) >= 3 and year <= _LAST_YEAR]
+        yield start, old, [str(year) for year in near if str(year) not in case.source_words]
 
 
 def years_in(case: Case) -> Iterator[Swap]:
-    """Yield years, with others of the source, but none of a sentence that says much of what the statement says."""
-    sentences = split_sentences(case.source) if _YEAR.search(case.statement) else ()
-    about = " ".join(text for text in sentences if case.said_in(text) >= _A_THIRD)
-    present = {*map(int, _YEAR.findall(case.source))} - {*map(int, _YEAR.findall(about))}
-    for start, old, new in _years(case, sorted(present)):
-        yield Swap(start, old, [year for year in new if abs(int(year) - int(old)) <= _FAR])
+    """Yield the year, with others of the source, but none of a sentence that says a third of what is said."""
+    for start, old in _only_year(case):
+        about = " ".join(text for text in split_sentences(case.source) if case.said_in(text) >= 1 / 3)
+        others = {*_YEAR.findall(case.source)} - {*_YEAR.findall(about), old}
+        yield start, old, sorted(year for year in others if abs(int(year) - int(old)) <= 60)
 
 
-@cache
-def _places() -> tuple[Mapping[str, str], Sequence[Sequence[str]], re.Pattern[str]]:
-    """Return the partner of each place, what is taken for others (of each kind), and the pattern of all places."""
-    pairs, others = ([name.split("|") for name in words(key)] for key in ("countries", "other_places"))
-    adjectives = [pair[1] for pair in (*pairs, *others) if " " not in pair[1]]
-    new = [pair[0] for pair in pairs], [*dict.fromkeys(adjectives)], words("states")
-    partners = dict.fromkeys(words("states"), "")
-    for country, adjective in (*pairs, *others):
-        partners |= {country: adjective, adjective: country}
-    return partners, new, re.compile(rf"(?<![\w-])(?:{any_of(partners)})(?![\w-])")
-
-
-_BEFORE_PLACE = frozenset("in the a an at from of by for within across throughout".split())
-_CONDITIONAL = re.compile(r"\b(?:if|can|could|may|might|would)\b", re.IGNORECASE)  # true of other places, too
-_IN_NAME = re.compile(r"\s[A-Z]|,?\s(?:and|or|&)\s[A-Z]|,\s[A-Z]|[/–]")
+_PAIRS, _OTHERS = ([name.split("|") for name in WORDS[key]] for key in ("countries", "other_places"))
+# Countries, states and adjectives, of which one takes another's place; the adjective of each country, and the reverse.
+_KINDS = (
+    [country for country, _ in _PAIRS],
+    WORDS["states"],
+    [*dict.fromkeys(adjective for _, adjective in (*_PAIRS, *_OTHERS) if " " not in adjective)],
+)
+_PARTNERS = {name: pair[1 - side] for pair in (*_PAIRS, *_OTHERS) for side, name in enumerate(pair)}
+_PLACE = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted([*_PARTNERS, *WORDS['states']], key=len, reverse=True)))})(?![\w-])"
+)
+_NAME_BEFORE = re.compile(r"(?:\b[A-Z][\w.'’-]*,?\s(?:(?:and|or|&)\s)?|/)\Z")
+_OPENING = re.compile(r"(?:In|The|An?|At|From|Of|By|For|Within|Across|Throughout)\s\Z")
+_NAME_BEHIND = re.compile(r"\s[A-Z]|,?\s(?:and|or|&)\s[A-Z]|,\s[A-Z]|[/–]")
+_CONDITIONAL = re.compile(r"\b(?:if|can|could|may|might|would)\b", re.IGNORECASE)  # which may be so elsewhere, too
 
 
 def places(case: Case) -> Iterator[Swap]:
-    """Yield the countries, nationalities and states of a statement that are in its source, and in no name or list."""
-    partners, kinds, pattern = _places()
-    found = Counter(pattern.findall(case.statement))
-    if not found or _CONDITIONAL.search(case.statement):
-        return
-    present = {*pattern.findall(case.source)}
-    taken = {*present, *found, *(partners[place] for place in (*present, *found))}
-    for match in pattern.finditer(case.statement):
-        old, before = match[0], case.statement[max(0, match.start() - 60) : match.start()].split()
-        word = before[-1] if before else ""
-        opens = len(before) == 1 and word.lower() in _BEFORE_PLACE
-        listed = word in ("and", "or", "&") and before[-2:-1] and before[-2][0].isupper()
-        named = (word[:1].isupper() and not opens) or _IN_NAME.match(case.statement, match.end())
-        if not (listed or named or word[-1:] == "/" or found[old] > 1 or partners[old] in found):
-            kind = next((kind for kind in kinds if old in kind), ())
+    """Yield the countries, states and nationalities of a statement that its source has, but none in a name or list."""
+    found, present = Counter(_PLACE.findall(case.statement)), {*_PLACE.findall(case.source)}
+    taken = {place for name in (*found, *present) for place in (name, _PARTNERS.get(name))}
+    for match in () if _CONDITIONAL.search(case.statement) else _PLACE.finditer(case.statement):
+        old, before = match[0], case.statement[max(0, match.start() - 60) : match.start()]
+        named = _NAME_BEFORE.search(before) and not _OPENING.fullmatch(before)
+        if not (
+            named or _NAME_BEHIND.match(case.statement, match.end()) or found[old] > 1 or _PARTNERS.get(old) in found
+        ):
+            kind = next((kind for kind in _KINDS if old in kind), [])
             new = [name for name in kind if name not in taken and (name[0] in "AEIOU") == (old[0] in "AEIOU")]
-            yield Swap(match.start(), old, new if old in present else ())
-
-
-_NUMBER = re.compile(r"(?<![\w.,$€£:/–-])[1-9]\d(?![\w:/–-]|[.,]\d)")
-
-
-def numbers(case: Case) -> Iterator[Swap]:
-    """Yield the numbers of two digits that are once in a statement and in its source, with near ones in neither."""
-    found = [(match.start(), match[0]) for match in _NUMBER.finditer(case.statement)]
-    every = Counter(re.findall(r"\d+", case.statement))
-    for start, old in found:
-        most = 28 if int(old) <= 31 else 99  # it may be a day
-        near = [str(new) for new in range(max(10, int(old) - 9), min(most, int(old) + 9) + 1)]
-        if every[old] == 1 and old in case.source_words:
-            yield Swap(start, old, [new for new in near if new not in every and new not in case.source_words])
+            yield match.start(), old, new if old in present else ()
 
 
 def swapped(find: Callable[[Case], Iterator[Swap]], what: str, case: Case) -> Edited:
     """Return the texts with one of what `find` yields replaced in the statement. what: the word for it."""
     found = [*find(case)]
-    usable = [swap for swap in found if swap.new]
+    usable = [swap for swap in found if swap[2]]
     if not usable:
-        return (
-            f"no {what} in the source to be replaced, or none to replace it" if found else f"no {what} to be replaced"
-        )
+        return f"no {what} of the source, or none in its place" if found else f"no {what} that can be replaced"
     start, old, new = case.drawn.choice(usable)
     text = case.statement
-    return Texts(text[:start] + case.drawn.choice(new) + text[start + len(old) :], case.source)
+    return Texts(f"{text[:start]}{case.drawn.choice(new)}{text[start + len(old) :]}", case.source)
 
 
 def mirrored(case: Case) -> Edited:
-    """Return the texts with a year, month, place or number replaced in both, wherever it is."""
-    usable = [
-        (swap.old, new)
-        for find in (years, months, places, numbers)
-        for swap in find(case)
-        if (new := [name for name in swap.new if " " not in name and name != "May"])
-        and " " not in swap.old
-        and swap.old != "May"
-    ]
+    """Return the texts with a year, month or place replaced in both, wherever it is: by one word for one word."""
+    usable = []
+    for _, old, swaps in (swap for find in (years, months, places) for swap in find(case)):
+        new = [name for name in swaps if " " not in name and name != "May"]
+        if new and " " not in old and old != "May" and _PARTNERS.get(old) not in case.source_words:
+            usable.append((old, new))
     if not usable:
-        return "no year, month, place or number to be replaced"
+        return "no year, month or place that can be replaced"
     old, new = case.drawn.choice(usable)
     change = partial(re.sub, rf"(?<!\w){re.escape(old)}(?!\w)", case.drawn.choice(new))
     return Texts(change(case.statement), change(case.source))
 
 
-_VERB = re.compile(r"\b(?:is|was|are|were|has been|can|will|would|could)\b")
+_VERB = re.compile(r"(?<=\s)(?:is|was|are|were|has been|can|will|would|could)\b")
 # Behind the verb: a quantity; a second clause, or a participle that the verb may have too. In a list "and" is neither.
 _QUANTITY = re.compile(r"\s(?:about|around|approximately|roughly|at|over|up|under)\s")
 _SECOND = re.compile(r"(?<!,)(?<!,\s)\band\s(?:[^,]*\b\w+ed|\w+(?:en|wn)|marks?|includes?|resists?)\b|^[^,]*+, and ")
@@ -236,18 +192,16 @@ _INNER = re.compile(r"\b(?:and|or|I)\s\Z|[^\s,]\s(?:you|we|they|he|she)\s\Z|, an
 
 def negated(case: Case) -> Edited:
     """Return the texts with "not" behind the first verb of a statement that is one plain clause."""
-    match = _VERB.search(case.statement)
-    if match is None or not (before := case.statement[: match.start()]):
+    if (match := _VERB.search(case.statement)) is None:
         return "no verb that takes not"
-    after = case.statement[match.end() :]
+    before, after = case.statement[: match.start()], case.statement[match.end() :]
     if not is_sentence(case.statement) or re.search(r"[;:\n]", case.statement) or _INNER.search(before):
         return "not one plain sentence"
+    # One relative clause stays; but not "it is known that".
     plain = after if before.lower().endswith("it ") else after.replace(" that ", " ", 1)
     others = {*re.findall(r"[^\W\d_]++", f"{before} {plain}".lower())}
-    if others & {*words("no_negation")}:
-        return "a negative, a quantifier or a second clause"
-    if others & {*words("verbs")} or _SECOND.search(after) or _QUANTITY.match(after):
-        return "a second verb or a quantity"
+    if others & {*WORDS["no_negation"], *WORDS["verbs"]} or _SECOND.search(after) or _QUANTITY.match(after):
+        return "a negative, a quantifier or a second verb"
     verb, *been = match[0].split()
     return Texts(f"{before}{' '.join(['cannot' if verb == 'can' else f'{verb} not', *been])}{after}", case.source)
 
@@ -259,28 +213,25 @@ def without_evidence(case: Case) -> Edited:
     source = case.source
     for sentence in sorted(case.evidence, key=len, reverse=True):
         source = source.replace(sentence, " ")
-    if any(case.said_in(sentence) >= _A_HALF for sentence in split_sentences(source)):
-        return "another sentence that says half of it"
-    source = " ".join(source.split())
-    return Texts(case.statement, source) if source else "a source of evidence alone"
+    if any(case.said_in(sentence) >= 1 / 2 for sentence in split_sentences(source)):
+        return "another sentence says half of it"
+    return Texts(case.statement, text) if (text := " ".join(source.split())) else "nothing but evidence in the source"
 
 
 def joined(case: Case) -> Edited:
     """Return the texts with a statement of another group, which the source does not support, as a second sentence."""
-    first = case.statement.strip()
+    first, known = case.statement.strip(), long_words(case.source)
     if not is_sentence(first) or first.endswith(":"):
         return "not one sentence"
     for other, _ in case.others:
-        opener, claim = other.split(" ", 1)[0].strip(",").lower(), long_words(other)
-        whole = other[-1:] == "." and other[:1].isupper() and is_sentence(other) and ":" not in other
-        foreign = 2 * len(claim - long_words(case.source)) > len(claim)
-        if whole and foreign and opener not in words("leaning") and len(other) <= LONGEST:
+        claim, opener = long_words(other), other.split(" ", 1)[0].strip(",").lower()
+        whole = other[-1:] == "." and other[0].isupper() and ":" not in other and opener not in WORDS["leaning"]
+        if whole and 2 * len(claim - known) > len(claim) and len(other) <= LONGEST and is_sentence(other):
             return Texts(f"{first}{'' if first[-1] in '.!' else '.'} {other}", case.source)
-    return "no statement to join"
+    return "no statement of another group"
 
 
 def of_another(case: Case) -> Edited:
     """Return the texts with the source of another group, which does not say half of what the statement says."""
-    others = (source for _, source in case.others if case.said_in(source) < _A_HALF)
-    source = next(others, "")
-    return Texts(case.statement, source) if source else "no source of another group"
+    others = (source for _, source in case.others if case.said_in(source) < 1 / 2)
+    return Texts(case.statement, source) if (source := next(others, "")) else "no source of another group"
