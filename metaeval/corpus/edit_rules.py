@@ -121,7 +121,7 @@ def years_in(case: Case) -> Iterator[Swap]:
     """Yield the year, with others of the source, but none of a sentence that says a third of what is said."""
     for start, old in _only_year(case):
         about = " ".join(text for text in split_sentences(case.source) if case.said_in(text) >= 1 / 3)
-        others = {*_YEAR.findall(case.source)} - {*_YEAR.findall(about), old}
+        others = {*_YEAR.findall(case.source)} - {*_YEAR.findall(about), *re.findall(r"\d+", case.statement)}
         yield start, old, sorted(year for year in others if abs(int(year) - int(old)) <= 60)
 
 

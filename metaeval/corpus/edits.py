@@ -76,7 +76,7 @@ def _reordered(case: Case) -> Edited:
 def _with_foreign(case: Case) -> Edited:
     if isinstance(other := rules.of_another(case), str):
         return other
-    paragraph = " ".join(next(packed(split_sentences(other.source), lambda sentence: len(sentence.split()), 80)))
+    paragraph = " ".join(next(packed(split_sentences(other.source), lambda sentence: len(sentence.split()), 80), []))
     both = [paragraph, case.source]
     case.drawn.shuffle(both)
     return Texts(case.statement, "\n\n".join(both))
