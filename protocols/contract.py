@@ -40,6 +40,7 @@ class Judgements:
     crossed: (n,) int, code in a second clustering (systems) that intervals take as sampled too; None: groups alone.
     votes: (n,) mappings of an annotator to the vote, on the scale of the gold, or None where they are not known.
     cost: (n,) what the score of each row cost, NaN where it is not known, or None.
+    kind: (n,) of a contrast set, the kind of each edit, "original" for what was edited, which shares its pool; or None.
     """
 
     gold: Floats
@@ -52,6 +53,7 @@ class Judgements:
     crossed: NDArray[np.int64] | None = None
     votes: NDArray[np.object_] | None = None
     cost: Floats | None = None
+    kind: NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:
         shapes = {self.gold.shape, self.score.shape, self.group.shape, self.pool.shape}
@@ -166,6 +168,9 @@ class Protocol:
     of_systems: whether it compares systems' means, which the control `system` knows from the gold, and of which a
     constant says nothing: controls of either kind are left out then.
 
+    of_edits: of a protocol that compares edits with originals, `of_edits(rows)` gives the measures of the kinds among
+    the rows, in place of `measures`; controls are left out.
+
     headline: the key of the measure that metrics are ranked by; "": the first of the table. options: by name. usual:
     whether the protocol name "all" includes it.
 
@@ -196,6 +201,7 @@ class Protocol:
     resampled: Callable[[Judgements, int, Resampling, Mapping[str, str]], Replicates] | None = None
     exchanged: Callable[[Judgements, Judgements, int, int, Mapping[str, str]], Replicates] | None = None
     card: Callable[[Mapping[str, Judgements], Resampling, Mapping[str, str]], Cards] | None = None
+    of_edits: Callable[[Judgements], tuple[Measure, ...]] | None = None
     headline: str = ""
     tie_orders: bool = False
     takes_levels: bool = False

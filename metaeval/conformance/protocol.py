@@ -15,19 +15,22 @@ from metaeval.stats.resampling import bootstrap
 from protocols.comparison import tested_against
 from protocols.contract import Judgements, Option, Outcome, Protocol, Resampling
 
-_COLUMNS = ("gold", "score", "group", "pool", "system")
+_COLUMNS = ("gold", "score", "group", "pool", "system", "kind")
 
 
 def judgements(n: int = 300, *, missing: float = 0.0) -> Judgements:
     """Return n synthetic rows: three levels, five systems, tied scores that follow the gold, pools of about six rows,
-    and three pools to a group. missing: probability that a row has no score.
+    and three pools to a group. The first row of a pool is an original, others are edits of it. missing: probability
+    that a row has no score.
     """
     rng = np.random.default_rng(0)
     pool = rng.integers(0, max(1, n // 6), n)
     gold = rng.choice([0.0, 1, 2], n, p=[0.6, 0.1, 0.3])
     score = np.round(gold + rng.normal(size=n), 1)
     system = np.random.default_rng(1).integers(0, 5, n)
-    return Judgements(gold, np.where(rng.random(n) < missing, np.nan, score), pool // 3, pool, system)
+    kind = np.array(["destroying", "harmless", "case"], np.object_)[gold.astype(np.int64)]
+    kind[np.unique(pool, return_index=True)[1]] = "original"
+    return Judgements(gold, np.where(rng.random(n) < missing, np.nan, score), pool // 3, pool, system, kind=kind)
 
 
 def copy_rows(rows: Judgements) -> Judgements:
@@ -66,7 +69,8 @@ class ProtocolSubject:
         """Return the protocol."""
         if not isinstance(self.value, Protocol):
             refuse(f"{self.value!r} is not a protocol: give an instance of protocols.contract.Protocol.")
-        return self.value
+        of_edits = self.value.of_edits(EDGES["plain"]) if self.value.of_edits else ()
+        return dataclasses.replace(self.value, measures=(*self.value.measures, *of_edits))
 
     @property
     def options(self) -> dict[str, str]:

@@ -72,7 +72,7 @@ TEXTS: Headings = {
 PLURALS = (*(f"{name}s" for name in TEXTS["source"]), "quellen", "belege", "fundstellen", "textstellen", "fonti")
 """Headings of a column that lists passages."""
 
-PAIR_FIELDS = frozenset(("citation_level", "chunk", "held", "statement"))
+PAIR_FIELDS = frozenset(("citation_level", "chunk", "held", "statement", "kind", "original"))
 """Headings that 'metaeval pairs' writes, of columns that are never read as scores."""
 
 PAIRS: Headings = {"id": (*RATINGS["id"], "pair_id"), **TEXTS}

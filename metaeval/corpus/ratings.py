@@ -131,6 +131,14 @@ class RatingColumns(Sequence[Rating]):
         return np.argsort(self.id, kind="stable")
 
     @cached_property
+    def edits(self) -> tuple[Cells, Cells] | None:
+        """Return the kind of edit of each row ("": not known) and the id of its original; None without these fields."""
+        if not {"kind", "original"} <= self.fields.keys():
+            return None
+        kind, original = (objects(name or "" for name in self.fields[field]) for field in ("kind", "original"))
+        return kind, np.where(kind == "original", self.id.astype(np.object_), original)
+
+    @cached_property
     def numbers(self) -> Mapping[str, int]:
         """Return the row number of each id."""
         return {name: row for row, name in enumerate(self.id.tolist())}

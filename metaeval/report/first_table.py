@@ -10,6 +10,7 @@ from metaeval.core.errors import count
 from metaeval.report.judge_card import judge_cards
 from metaeval.report.rank_agreement import agreement_text, rank_agreement
 from metaeval.report.ranking_measures import (
+    CONTRAST,
     LEVELS,
     Declarations,
     Headline,
@@ -20,7 +21,7 @@ from metaeval.report.ranking_measures import (
     metrics_of,
 )
 from metaeval.report.result import Comparison, Data, Result
-from metaeval.report.result_tables import TableKey, measure_table, units
+from metaeval.report.result_tables import TableKey, lay_out, measure_table, units
 from metaeval.report.table import CONTROLS, UNDEFINED, Cell, ColumnGroup, Note, Table, grouped, place_of, plain
 from metaeval.report.table_notes import interval_text
 
@@ -41,6 +42,8 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
     """
     if len(results) == 1 and (cards := judge_cards(results[0], most)):
         return cards[0]
+    if all(result.protocol == CONTRAST for result in results):
+        return lay_out(results[0])
     places = {(result.data.name, result.data.split, result.unit) for result in results}
     protocols = list(dict.fromkeys(result.protocol for result in results))
     ordered = sorted(results, key=lambda result: protocols.index(result.protocol))

@@ -24,7 +24,7 @@ from metaeval.report.figures.forest import panel_of
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_table, first_tables, judge_of
 from metaeval.report.rank_agreement import rank_agreement
-from metaeval.report.ranking_measures import Declarations, abilities, headlines, metrics_of
+from metaeval.report.ranking_measures import Declarations, abilities, headlines, metrics_of, strips
 from metaeval.report.result import Data, Result
 from metaeval.report.result_tables import comparison_grid, lay_out, units
 from metaeval.report.table import READING, Table, grouped, place_of, plain
@@ -167,7 +167,7 @@ def forest_panels(results: Sequence[Result], declarations: Declarations) -> list
     measure.
     """
     able = abilities(results[0], declarations)
-    every = able if len(results) == 1 and len(able) > 1 else headlines(results, declarations)
+    every = able if len(results) == 1 and len(able) > 1 else strips(results, declarations)
     shown = [headline for headline in every if headline.metrics]
     looks = looks_of(row.metric for result in results for row in metrics_of(result))
     colours = {name: look.colour.replace("#000000", "currentColor") for name, look in looks.items()}

@@ -17,7 +17,7 @@ from metaeval.report.cautions import cautions
 from metaeval.report.data_frame import frame, rows_html
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_tables
-from metaeval.report.ranking_measures import Declarations, headlines
+from metaeval.report.ranking_measures import Declarations, strips
 from metaeval.report.result import Result, records
 from metaeval.report.result_tables import lay_out
 from metaeval.report.table import Table
@@ -101,7 +101,7 @@ class Results(list[Result], WrittenOnce):
         """
         from metaeval.report.figures.forest import forest
 
-        return forest(headlines(self, self._declarations), self._declarations)
+        return forest(strips(self, self._declarations), self._declarations)
 
     def __repr__(self) -> str:
         if not self:

@@ -12,6 +12,8 @@ from metaeval.stats.estimate import Estimate
 
 LEVELS = ("full", "partial", "none")
 
+CONTRAST = "contrast"  # the protocol whose measures rank no metrics
+
 NAMED = 4  # names that a list shows if it has at least two more; the rest are counted
 
 
@@ -81,15 +83,28 @@ def metrics_of(result: Result) -> list[Row]:
 
 
 def headlines(results: Sequence[Result], declarations: Declarations) -> list[Headline]:
-    """Return each result's headline measure; if no metric has a value there, its first measure with one, if any."""
+    """Return each result's headline measure; if no metric has a value there, its first measure with one, if any.
+
+    A contrast set ranks no metrics, and has none.
+    """
     ranked_by = []
-    for result in results:
+    for result in (result for result in results if result.protocol != CONTRAST):
         declared = [column for column in result.columns if column.key == declarations.of(result).headline]
         order = [*declared, *(column for column in result.columns if column not in declared)]
         defined = (column for column in order if Headline(result, column).metrics)
         if order:
             ranked_by.append(Headline(result, next(defined, order[0])))
     return ranked_by
+
+
+def strips(results: Sequence[Result], declarations: Declarations) -> list[Headline]:
+    """Return what forest plots show: headline measures, and of a contrast set the ROC-AUC of each kind, or falls."""
+    shown = headlines(results, declarations)
+    for result in (result for result in results if result.protocol == CONTRAST):
+        areas = [column for column in result.columns if column.key.startswith("auc:")]
+        falls = [column for column in result.columns if column.key.startswith("fall:")]
+        shown += [Headline(result, column) for column in areas or falls]
+    return shown
 
 
 def abilities(result: Result, declarations: Declarations) -> list[Headline]:

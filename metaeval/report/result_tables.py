@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from metaeval.core.errors import UserError
 from metaeval.report import table_notes
-from metaeval.report.ranking_measures import Headline, differs, metrics_of
+from metaeval.report.ranking_measures import CONTRAST, Headline, differs, metrics_of
 from metaeval.report.result import Column, Comparison, Result, Row, Unit, records
 from metaeval.report.table import (
     CONTROL,
     CONTROLS,
     UNDEFINED,
     Cell,
+    ColumnGroup,
     Note,
     Rank,
     Table,
@@ -22,12 +23,21 @@ from metaeval.report.table import (
     blocks_of,
     format_p,
     format_value,
+    grouped,
     place_of,
     plain,
     short,
+    value_of,
 )
 
 THREE = Column(key="", label="")  # the format of a number without a measure of its own: three decimals
+
+_EDITED = {"fall": "falls", "auc": "AUC of the fall", "side": "crosses, or keeps, the threshold"}
+_READING = (
+    "falls: share of edits that score below their original; AUC: of the fall against the falls under harmless edits of "
+    "other kinds, .5 where they are alike; threshold: of edits whose original is on its right side, the "
+    "share that crosses it (destroying), or keeps the side (harmless, attack); in brackets: edits with their original"
+)
 
 # A line of a table of measures: title of its block, kind of its row (metric or control), and name.
 TableKey = tuple[str, str, str]
@@ -40,7 +50,7 @@ def lay_out(result: Result) -> Table:
     """
     rows, data = table_notes.in_blocks(result.rows), result.data
     lines = [(CONTROLS if row.kind == "control" else "", row.kind, row.metric) for row in rows]
-    return replace(
+    table = replace(
         measure_table([Headline(result, column) for column in result.columns], lines),
         key=(result.protocol, data.name, data.split, result.unit),
         title=plain(result.title),
@@ -52,6 +62,51 @@ def lay_out(result: Result) -> Table:
         settings={"unit": result.unit},
         records=list(records(result)),
     ).noting(data.demo)
+    return _of_edits(result, table) if result.protocol == CONTRAST else table
+
+
+def _of_edits(result: Result, whole: Table) -> Table:
+    """Return the table of a contrast set, a line for each kind of edit. whole: that of metrics, with its footer."""
+    metrics, columns = metrics_of(result), {column.key: column for column in result.columns}
+    reasons = table_notes.numbers(value_of(row, column) for row in metrics for column in result.columns)
+    names = [name for name in _EDITED if any(key.startswith(f"{name}:") for key in columns)]
+    lines: list[TableRow] = []
+    for title, same in grouped((column.label.rpartition(": ")[0], column) for column in result.columns).items():
+        family, _, kind = title.partition(" ")
+        of = {column.key.partition(":")[0]: column for column in same}
+        cells: list[Cell | str] = []
+        for column, row in ((of.get(name), row) for name in names for row in metrics):
+            if column is None:
+                cells.append("")
+                continue
+            marks = table_notes.marks(Headline(result, column), row, reasons)
+            kept = tuple(mark for mark in marks if mark != table_notes.LEVEL)
+            cells.append(cell(*value_of(row, column).ends, column, marks=kept))
+        lines.append((family, kind, cells))
+    blocks = blocks_of(lines)
+    areas = {row.metric: row.values["originals"].value for row in metrics if "originals" in row.values}
+    known = ", ".join(f"{plain(name)} {short(format_value(area, THREE))}" for name, area in areas.items())
+    notes = (
+        Note("reading", _READING),
+        Note(
+            "reading",
+            "edits are made by rule: not a ranking of metrics; see the ROC-AUC of the original pairs"
+            + (f" (full support against the rest): {known}" if known else ": they are of one level"),
+        ),
+        *([] if "auc" in names else [Note("left out", "AUC of the fall: the data have no harmless edits")]),
+        *([] if "side" in names else [Note("left out", "threshold: the originals are of one level")]),
+        *(replace(note, text=note.text.replace("in a column", "in a measure of a line")) for note in whole.footer),
+    )
+    return replace(
+        whole,
+        headings=tuple(plain(row.metric) for _ in names for row in metrics),
+        groups=tuple(ColumnGroup(_EDITED[name], len(metrics)) for name in names),
+        blocks=blocks,
+        legend="",
+        stub="kind of edit",
+        footnotes=table_notes.footnotes(blocks, [result], reasons, spans=True),
+        footer=notes,
+    )
 
 
 def measure_table(

@@ -48,7 +48,8 @@ class Frame:
     the data, shown for every metric. levels: whether the gold is on the three-level scale. systems: the names of the
     systems' codes. crossed: whether intervals take systems as sampled too. votes: (n,) of a rated set, mappings of an
     annotator to the vote. unlabelled: group codes of the rows that nobody labelled, which rates of verdicts count.
-    voted: the frame of all rows with votes, gold NaN where they have no majority, if such rows are left out.
+    voted: the frame of all rows with votes, gold NaN where they have no majority, if such rows are left out. kind: (n,)
+    kinds of edits, of a protocol of edits, whose pools are an original and its edits.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Frame:
     votes: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, dtype=np.object_))
     unlabelled: Codes = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     voted: Frame | None = None
+    kind: NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:
         if self.crossed and self.system is None:
@@ -86,7 +88,7 @@ class Frame:
         """Return a protocol's input: the scores (n,), NaN where missing, with the gold and groups of the same rows."""
         other = self.system if self.crossed else None
         columns = self.gold, score, self.group, self.pool, self.system, self.levels, self.systems
-        return Judgements(*columns, crossed=other)
+        return Judgements(*columns, crossed=other, kind=self.kind)
 
     def with_unlabelled(
         self, score: NDArray[np.float64], unrated: NDArray[np.float64], cost: NDArray[np.float64] | None
@@ -350,7 +352,12 @@ class RatedSet:
         Where the gold is the mean vote, that of a protocol of levels is the majority's vote; texts without one are
         excluded.
         """
-        frame = self._frame
+        frame, edits = self._frame, self.ratings.columns.edits
+        if protocol is not None and protocol.of_edits and edits:
+            if frame.crossed:
+                raise UserError("Edits are compared by groups alone: leave interval.cluster=group,system out.")
+            kind, original = (column[frame.numbers] for column in edits)
+            return replace(frame, kind=kind, pool=codes_of(original.tolist()))
         known = {vote for votes in frame.votes for vote in votes.values()}
         if protocol is None or not protocol.takes_levels or not known or known.issuperset(frame.gold.tolist()):
             return frame

@@ -109,7 +109,8 @@ def evaluate_columns(
     results = [evaluate(frame, whole, *protocol, config, tested, len(readable)) for protocol, frame in readable]
     if config.comparison.family == "suite":
         results = as_one_family(results)
-    return EvaluatedRun(source, whole, results, {protocol.name: protocol for protocol, _ in protocols}, left_out)
+    named = {protocol.name: protocol for protocol, _ in (*protocols, *(setup for setup, _ in readable))}
+    return EvaluatedRun(source, whole, results, named, left_out)
 
 
 MAX_CONTROL_PAIRS = 20_000
@@ -243,6 +244,8 @@ def readable_protocols(
     left_out: dict[str, str] = {}
     for protocol, options in protocols:
         frame = source.frame(protocol)
+        if protocol.of_edits:
+            protocol = replace(protocol, measures=protocol.of_edits(frame.judgements(np.full(frame.gold.size, np.nan))))
         if protocol.uses_pool and frame.gold.min() < 0:
             left_out[protocol.name] = f"a rating of {frame.gold.min():g} cannot be a gain: gains are 0 or more."
         elif why := protocol.blind(frame.judgements(np.full(frame.gold.size, np.nan)), options):
@@ -276,6 +279,8 @@ def evaluate(
     if protocol.of_systems:
         left_out = [c for c in columns if c.is_system or (c.kind == "control" and not np.ptp(c.score[frame.numbers]))]
         columns = [column for column in columns if column not in left_out]
+    if protocol.of_edits:
+        columns = [column for column in columns if column.kind == "metric"]
     unscored = frame.judgements(np.broadcast_to(np.nan, frame.gold.size))
     reasons = protocol.blind_measures(unscored, [measure.key for measure in protocol.measures])
     blind = {key: why for key, why in reasons.items() if why}

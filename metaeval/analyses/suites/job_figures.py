@@ -19,7 +19,7 @@ from metaeval.core.config_files import shown_settings
 from metaeval.core.errors import UserError
 from metaeval.core.files import safe_name
 from metaeval.report.html_report import Picture, rows_description
-from metaeval.report.ranking_measures import LEVELS, abilities, headlines, metrics_of
+from metaeval.report.ranking_measures import LEVELS, abilities, metrics_of, strips
 from metaeval.report.result import SCHEMA, Result, load_result, read_versioned
 from metaeval.report.table import plain
 from metaeval.runs.evaluate import declarations_of, named_protocols
@@ -125,7 +125,7 @@ def figures_of(results: Sequence[Result], protocols: Mapping[str, Protocol] | No
     known = protocols or {name: registry.find("protocol", name) for name in registry.names("protocol")}
     declarations, looks = declarations_of(known.values()), metric_looks(results)
     figures: dict[str, Figure] = {}
-    shown = headlines(results, declarations)
+    shown = strips(results, declarations)
     if any(headline.metrics for headline in shown):
         figures["figure-forest"] = forest(shown, declarations, looks)
     for result in results:
