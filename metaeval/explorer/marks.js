@@ -65,6 +65,19 @@ export function marked(text, evidence, marks) {
   return pieces;
 }
 
+/** The words that the other text lacks are marked; if none, all between equal ends. @param {string} text @param {string} other */
+export function changed(text, other) {
+  const [mine, theirs] = [text, other].map((one) => one.match(/\s+|\S+/g) ?? []);
+  let [start, end] = [0, 0];
+  while (start < mine.length && mine[start] === theirs[start]) start++;
+  while (end < Math.min(mine.length, theirs.length) - start && mine.at(-1 - end) === theirs.at(-1 - end)) end++;
+  const known = new Set(theirs.slice(start, theirs.length - end));
+  const between = mine.slice(start, mine.length - end);
+  const lacking = between.some((word) => !known.has(word));
+  const shown = between.map((word) => (lacking && known.has(word) ? word : h("mark", {}, word)));
+  return [mine.slice(0, start).join(""), shown, mine.slice(mine.length - end).join("")];
+}
+
 /** Show what belongs together: the stretches that share a link with the one below the pointer. @param {HTMLElement} place */
 export function linkOnHover(place) {
   const of = (/** @type {Event} */ event) =>

@@ -239,7 +239,8 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
         source = _prepared(folder, view, prepare_ratings)
         known = {row.id: row for row in source.ratings.rows if row.id in kept}
         words, level = rating_levels(source.ratings)
-        ids = sampled_ids([(row.id, row.id, level(row.gold)) for row in known.values()], view.most)
+        origins = {row.id: row.fields.get("original", row.id) for row in known.values()}  # edits stand beside originals
+        ids = sampled_ids([(name, origins[name], level(row.gold)) for name, row in known.items()], view.most)
         chosen = [known[name] for name in ids]
         ratings, published = [row.gold for row in chosen], source.ratings.scores
         if any(name not in published and _metric_of_column(name, source.config, view) for name in names):
@@ -450,7 +451,11 @@ def _table(grid: Table) -> dict[str, Any]:
             lines.append({"name": line.name, "cells": cells})
         blocks.append({"title": block.title, "lines": lines})
     notes = [[note.label, note.line] for note in grid.footnotes]
-    about = {"title": grid.title, "headings": list(grid.headings), "legend": grid.legend}
+    headings = list(grid.headings)
+    if len({*headings}) < len(headings):  # the page has no headings over columns
+        over = [group.title for group in grid.groups for _ in range(group.columns)]
+        headings = [f"{title}: {heading}" for title, heading in zip(over, headings, strict=True)]
+    about = {"title": grid.title, "headings": headings, "legend": grid.legend}
     return {**about, "blocks": blocks, "notes": notes}
 
 

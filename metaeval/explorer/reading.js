@@ -2,7 +2,7 @@
 
 import { fill, h, svg } from "./dom.js";
 import { badge, shape } from "./levels.js";
-import { linkOnHover, marked, marksOf } from "./marks.js";
+import { changed, linkOnHover, marked, marksOf } from "./marks.js";
 import { printed, statementOf } from "./model.js";
 import { isRight } from "./picking.js";
 import { unpack } from "./unpack.js";
@@ -57,6 +57,7 @@ export function makeReading(app) {
     fill(
       element,
       h("header", {}, badge(job, rows.level[row]), h("code", {}, rows.id[row]), rows.rating && h("b", {}, `rated ${Number(rows.rating[row].toPrecision(4))}`), h("span", { class: "soft" }, rows.cited[row] ? rows.level[row] > 0 && heldOf(rows.held[row]) : "added to the pool, not cited")),
+      rows.more && beside(job, rows.id.indexOf(rows.more[row].original), row),
       h("h3", {}, "Statement"),
       statementOf(job, row)
         ? h("p", { class: "text statement", dir: "auto" }, marked(statementOf(job, row), [], statementMarks))
@@ -86,6 +87,15 @@ export function makeReading(app) {
 function markedBy(app, explaining) {
   const named = (/** @type {string} */ name) => explaining.find((metric) => metric.name === name);
   return named(app.state.marks) ?? named(app.axes().a.name) ?? explaining[0];
+}
+
+/** An edit beside its original. @param {import("./model.js").Job} job @param {number} original @param {number} edit */
+function beside(job, original, edit) {
+  const textsOf = (/** @type {number} */ row) => [statementOf(job, row), ...job.rows.texts[row].map((text) => job.texts[text])];
+  const column = (/** @type {string} */ title, /** @type {number} */ row, /** @type {number} */ other) =>
+    h("div", {}, h("h3", {}, title), textsOf(row).map((text, place) => h("p", { class: "text", dir: "auto" }, changed(text, textsOf(other)[place] ?? ""))));
+  if (original < 0 || original === edit) return null;
+  return h("div", { class: "beside" }, column("Original", original, edit), column(`Edit: ${job.rows.more?.[edit].kind}`, edit, original));
 }
 
 /** @param {number | null} share */
