@@ -268,7 +268,7 @@ class ProtocolSettings(Strict):
 
     protocols: Annotated[Names, Flag("NAMES", "-p", "protocol")] = ("all",)
     """Protocols, with commas: correlation, classification, retrieval (the three of all), decision, preference, systems,
-    verdicts."""
+    verdicts, contrast."""
 
 
 class IntervalSettings(Strict):

@@ -95,7 +95,14 @@ def _of_edits(result: Result, whole: Table) -> Table:
         ),
         *([] if "auc" in names else [Note("left out", "AUC of the fall: the data have no harmless edits")]),
         *([] if "side" in names else [Note("left out", "threshold: the originals are of one level")]),
-        *(replace(note, text=note.text.replace("in a column", "in a measure of a line")) for note in whole.footer),
+        *(
+            replace(
+                note,
+                text=note.text.replace("in a column", "in a measure of a line"),
+                items=tuple(item for item in note.items if not item[1].startswith("p ")),  # letters say as much
+            )
+            for note in whole.footer
+        ),
     )
     return replace(
         whole,

@@ -146,11 +146,11 @@ FEW = 10
 def by_part(panel: Panel, by: str) -> list[Table]:
     """Return each metric's headline measure on every subgroup, one table for each protocol that the data allow.
 
-    Protocols of pools are left out where the division splits pools, and one without a value on any subgroup, unless
-    all are. Raises `UserError` where no protocol is left, or the data do not have the division.
+    Protocols of edits are left out, those of pools where the division splits pools, and one without a value on any
+    subgroup, unless all are. Raises `UserError` where no protocol is left, or the data do not have the division.
     """
     cut = by == "position" or (by == "system" and isinstance(panel.source, RatedSet))
-    setups = [setup for setup in panel.readable[0] if not (cut and setup[0].uses_pool)]
+    setups = [setup for setup in panel.readable[0] if not (setup[0].of_edits or (cut and setup[0].uses_pool))]
     if not setups:
         raise UserError(f"No protocol of this run works on parts by {by}: give -p correlation or classification.")
     sheets = [_sheet(panel, setup, by) for setup in setups]
