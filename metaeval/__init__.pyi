@@ -684,6 +684,7 @@ def multiverse(
 def pairs(
     corpus: Any | None = None,
     output: str | Path | None = None,
+    edit: str | Sequence[str] = ...,
     *,
     config: str | Path | None = None,
     dataset: str = 'mini',
