@@ -163,7 +163,7 @@ class CitationItems:
         cited: dict[str, Statement] = {}
         citations = []
         for row in self.rows:
-            document = sha256_json(row.source)[:16]
+            document = sha256_json(row.source)
             documents.setdefault(document, Document(document, row.source))
             cited.setdefault(row.statement_id, Statement(row.statement_id, row.statement, row.group, row.system))
             citations.append(Citation(row.id, row.statement_id, document, SupportLevel.NONE))
