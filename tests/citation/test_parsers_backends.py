@@ -4,12 +4,14 @@ import builtins
 import os
 import pickle
 import shutil
+import sys
 
 import pytest
 
 from metaeval.citation.parsers import dependency_parsers
 from metaeval.citation.parsers.dependency_parsers import SMALL, Parse, find_parser, read_parses
 from metaeval.core.errors import UserError
+from metaeval.core.files import inputs_protected
 
 spacy = pytest.importorskip("spacy", reason="needs the extra 'citation'")
 
@@ -46,6 +48,24 @@ def test_what_cannot_be_found_is_said(name, message, tmp_path, monkeypatch):
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(UserError, match=message):
         find_parser(name)
+
+
+@pytest.mark.parametrize(("from_python", "torch"), [(False, None), (True, "absent")])
+def test_torch_is_hidden_from_spacy_for_a_command_and_not_for_a_program(monkeypatch, from_python, torch):
+    importing, seen = builtins.__import__, []
+
+    def watched(name, *args, **more):
+        if name == "spacy":
+            seen.append(sys.modules.get("torch", "absent"))
+        return importing(name, *args, **more)
+
+    dependency_parsers._load.cache_clear()
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr(builtins, "__import__", watched)
+    with inputs_protected(from_python=from_python):
+        find_parser()
+    assert seen[0] == torch
+    assert "torch" not in sys.modules
 
 
 def test_without_spacy_the_sentence_has_the_command(monkeypatch):

@@ -211,6 +211,7 @@ SENTENCES = {
     "Finally, [9] presents a bridge.": ["Finally, the cited source presents a bridge."],
     "Trams are slow, as in [9].": ["Trams are slow, as in the cited source."],
     "Steel [1] is strong.": ["Steel is strong."],
+    "(Steel) bridges [1] last.": ["(Steel) bridges last."],
     "Rivers flow: they carry boats [1].": ["Rivers flow: they carry boats."],
     "Trams will not stop [1] but run on [2].": ["Trams will not stop", "Trams will run on"],
     "- **Solar power**: Solar panels cost less every year [1].": ["Solar panels cost less every year."],

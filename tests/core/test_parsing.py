@@ -14,6 +14,7 @@ from metaeval.core.parsing import (
     DEPTH,
     LARGEST,
     MalformedError,
+    csv_records,
     gunzipped,
     json_objects,
     parquet_rows,
@@ -82,6 +83,8 @@ def test_what_a_reader_may_ask_for():
         ("a:\n  b: 1\n  b: 2", 3, 'found duplicate key "b"'),
         ("a: 010", 1, "010 can be read as two numbers; text stands in quotes, '010'"),
         ("a: 1e999", 1, "1e999 is not a finite number"),
+        (f"a: {'1' * 96}e999", 1, f"{'1' * 96}e999 is not"),
+        (f"a: {'1' * 97}e999", 1, f"{'1' * 97}e9… is not"),
         ("a: " + "9" * 5000, None, "a whole number of 5,000 digits"),
         ("a: &x [*x]", 1, ANCHORS),
         ("- " * 5000 + "a", None, DEEP),
@@ -130,6 +133,15 @@ def test_yaml_is_read_by_the_rules_of_version_1_2(text, value):
 def test_truth_is_no_number(key):
     with pytest.raises(UserError, match=f"--set {key}: true is not a value for this setting"):
         load_run(None, {}, [f"{key}=true"])
+
+
+def test_a_row_below_the_header_is_a_table_and_a_header_alone_is_none(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,text\nx,y\n")
+    assert [*csv_records(path, "look")] == [(f"{path} line 2", {"id": "x", "text": "y"})]
+    path.write_text("id,text\n")
+    with pytest.raises(UserError, match="holds no rows"):
+        next(csv_records(path, "look"))
 
 
 def test_gzip_grows_within_its_limit(monkeypatch):

@@ -123,6 +123,12 @@ def test_a_completion_without_a_token_count_is_a_completion():
     assert (reply.tokens_in, reply.tokens_out, reply.whole) == (None, None, True)
 
 
+def test_a_count_beyond_what_any_model_reads_is_none(fake):
+    usage = {"prompt_tokens": 10**9, "completion_tokens": 10**9 + 1}
+    reply = read_reply(json.dumps({**fake.completion("2"), "usage": usage}))
+    assert (reply.tokens_in, reply.tokens_out) == (10**9, None)
+
+
 THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "Prediction: 0"}]}
 CALL = {"role": "assistant", "content": None, "tool_calls": [{"type": "function", "function": {"name": "look_up"}}]}
 

@@ -1,8 +1,10 @@
 """BERTScore against the official package (bert-score 0.3.13 on a tiny DeBERTa), and against its definition."""
 
+import csv
 import functools
 import math
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +18,7 @@ from metaeval.scoring import contract  # noqa: E402
 from metaeval.scoring.backends import text_encoder as encoders  # noqa: E402
 from metaeval.scoring.contract import Status  # noqa: E402
 from metaeval.scoring.engine import score_jointly, score_pairs  # noqa: E402
-from metrics_zoo.bertscore import BERTScore  # noqa: E402
+from metrics_zoo.bertscore import BASELINES, LAYERS, BERTScore  # noqa: E402
 
 SENTENCES = [
     "The lighthouse was built in 1871 on a basalt ridge north of the harbour.",
@@ -43,6 +45,16 @@ def test_without_fallback_an_empty_text_has_no_score_and_the_tokens_are_the_offi
     assert [answer.tokens - answer.cut for answer in answers] == [one + other for one, other in both]
     empty = [name for name, answer in zip(golden.ids, answers, strict=True) if answer.status is Status.EMPTY]
     assert empty == ["p06_empty_source", "p07_empty_statement", "p12_whitespace_only_statement"]
+
+
+def test_layers_and_baselines_are_those_that_bert_score_publishes():
+    bert_score = pytest.importorskip("bert_score", reason="needs the package bert-score")
+    published = bert_score.utils.model2layers
+    assert {name: published[name] for name in LAYERS} == LAYERS
+    for (model, layer), baseline in BASELINES.items():
+        path = Path(bert_score.__file__).parent / "rescale_baseline" / "en" / f"{model}.tsv"
+        rows = {int(row[0]): tuple(map(float, row[1:])) for row in csv.reader(path.read_text().splitlines()[1:])}
+        assert (layer, rows[layer]) == (LAYERS[model], baseline)
 
 
 class Reference:

@@ -303,3 +303,9 @@ def test_the_cost_of_stored_replies():
     assert metric.cost(SOURCE, STATEMENT) == pytest.approx(2 * (100 + 5 * 10) / 1e6)
     assert metric.cost(SOURCE, "Another statement.") is None
     assert score("2")[1].cost(SOURCE, STATEMENT) is None
+
+
+def test_without_a_store_there_are_no_replies_and_none_is_made(tmp_path):
+    metric = judge(replies=tmp_path / "replies.sqlite", price_in=1.0, price_out=5.0)
+    assert (metric.replies(SOURCE, STATEMENT), metric.cost(SOURCE, STATEMENT)) == ([], None)
+    assert list(tmp_path.iterdir()) == []

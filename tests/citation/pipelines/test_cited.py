@@ -90,6 +90,9 @@ def test_causes_are_the_answers_whose_verdicts_changed(sheets):
     named = {tuple(cause[name] for name in ("answer", "system", "value_one", "value_other")) for cause in causes}
     assert named == {("ay", "a", 1.0, 0.0), ("az", "a", 1.0, 0.0), ("bz", "b", 0.0, 1.0)}
     assert [cause["adds"] for cause in causes] == pytest.approx([1 / 3] * 3, abs=1e-15)
+    printed = {line.name: [cell.number for cell in line.cells] for line in sheets["flip-causes"].lines}
+    thirds = {"ay (a)": ["100.0", "0.0", "33.33"], "az (a)": ["100.0", "0.0", "33.33"]}
+    assert printed == {**thirds, "bz (b)": ["0.0", "100.0", "33.33"]}
 
 
 @pytest.mark.parametrize("factor", [1.0, 0.5])
