@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
+import metaeval
 from metaeval.analyses.comparing.sample_sizes import labels_needed, needs, protocol_to_plan, raw_difference
 from metaeval.analyses.plan import PLAN, PlanOptions
 from metaeval.core import registry
@@ -129,3 +131,11 @@ def test_the_planned_groups_have_the_promised_power():
 )
 def test_labels_for_an_interval_of_a_share_are_those_of_wilsons_formula(half_width, share, items, labels):
     assert labels_needed(half_width, share, items) == labels
+
+
+def test_labels_are_planned_for_rare_and_common_shares():
+    found = {row["share"]: row["labels"] for row in metaeval.plan(half_width=0.1)}
+    assert list(found) == [0.05, 0.1, 0.2, 0.5]
+    for share, labels in found.items():
+        ends = (proportion_confint(share * number, number, method="wilson") for number in (labels - 1, labels))
+        assert [max(share - low, high - share) <= 0.1 for low, high in ends] == [False, True]

@@ -9,6 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from metaeval.citation.data_model import Answer
 from metaeval.citation.pipelines.aliice_human_labels import answers_of, read_people
 from metaeval.core.errors import UserError
+from metaeval.report.table_files import load_table
 
 BRIDGE, RIVER = "The mayor opened the bridge in May", "the river froze in winter"
 PASSAGES = [{"text": f"{BRIDGE}."}, {"text": f"The {RIVER[4:]}."}]
@@ -67,6 +68,10 @@ def test_table_4_has_people_beside_aliice_on_the_same_answers(ran, typed, tmp_pa
     assert value["all systems", "kappa_recall"] == pytest.approx(np.mean(kappas))
     # Fleiss of (1, 1), (0, 1), (0, 0): agreement 2/3, by chance 1/2.
     assert value["all systems", "fleiss_recall"] == pytest.approx((2 / 3 - 1 / 2) / (1 / 2))
+    # A's utilities (4, 4), (2, 4): agreement 1/2, by chance (3/4)^2 + (1/4)^2; of one answer there is no kappa; with
+    # (1, 1): agreement 2/3, by chance (3^2 + 1 + 2^2) / 6^2.
+    table = load_table(tmp_path / "results" / "latest" / "answers" / "table-4.json")
+    assert [line.cells[2].number for line in table.lines] == ["3.5 (-0.33)", "1.0", "2.7 (0.45)"]
     assert "2 label rows left out" in " ".join(ended.out.split())  # q3 and q9
 
 

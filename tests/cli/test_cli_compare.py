@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from scipy.stats import spearmanr
 
 from metaeval.core.files import csv_text
 from metaeval.report.result import load_result
@@ -89,6 +90,12 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
     ran("compare", *data, "-q", *QUICK)
     (every,) = Path("results/compare").glob("*/correlation-pairs.json")
     unnamed = every.read_bytes()
+    rows = lines_of(tmp_path / "rated.jsonl")
+    rho = [
+        spearmanr([row["gold"] for row in rows], [row["scores"][name] for row in rows])[0] for name in ("good", "poor")
+    ]
+    (ranks,) = (note for note in load_table(every).footer if note.label == "ranks")
+    assert dict(ranks.items)["Spearman"] == f"good {rho[0]:.3f} (1, a); poor {rho[1]:.3f} (2, b)"
     ran("compare", "good", "poor", *data, "--by", "system", *QUICK)
     ran("compare", "good", "poor", *data, "-q", *QUICK)
     assert every.read_bytes() == unnamed

@@ -92,11 +92,12 @@ def test_a_column_with_an_unknown_word_is_said(carded, refused, caplog):
     assert found["judge"]["kappa"].value == pytest.approx(cohen_kappa_score(PEOPLE, JUDGE), abs=1e-12)
 
 
-def test_rows_without_a_label_count_in_the_rates(carded, caplog):
+@pytest.mark.parametrize("cost", ["judge_cost", "judge cost", "judgeCost"])
+def test_rows_without_a_label_count_in_the_rates(carded, caplog, cost):
     label = np.where(PEOPLE, "pass", "fail").astype(object)
     label[120:] = ""
     columns = {"document": np.arange(N) // 4, "label": label, "judge": np.where(JUDGE, 1, 0)}
-    _, found = carded({**columns, "judge_cost": np.full(N, 0.003)})
+    _, found = carded({**columns, cost: np.full(N, 0.003)})
     values = found["judge"]
     tpr, tnr = recall_score(PEOPLE[:120], JUDGE[:120]), recall_score(PEOPLE[:120], JUDGE[:120], pos_label=False)
     assert values["says"].value == pytest.approx(JUDGE.mean(), abs=1e-12)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metaeval.core.files import csv_text
+from metaeval.core.files import csv_text, versions
 from metaeval.core.tables import read_table
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.gate_check import check, read_gate
@@ -38,6 +38,12 @@ def test_an_estimate_is_printed_and_written(ran, answers):
     assert found["full"]["labels"] == 40
     assert "no support" in ended.out
     assert "simple random sample of 40 items of 120" in " ".join(ended.out.split())
+    signed = dict(part.split(":", 1) for part in sheet.signatures[0].split("|"))
+    assert [signed[key] for key in ("design", "estimand", "unit", "metric")] == [
+        *("item", "set", "citation", "overlap@v1(content_only=True)"),
+    ]
+    assert signed["data"] == items_of(Path("answers.jsonl")).signed
+    assert {*versions("metaeval", "numpy", "scipy").items(), ("interval", "ppi-wilson-0.95")} <= signed.items()
     assert "Written: results/estimate/answers-" in ended.out
     assert Path("results/latest/manifest.json").is_file()
 

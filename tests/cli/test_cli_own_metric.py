@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import sys
 from itertools import count
 
 import pytest
@@ -62,6 +63,7 @@ def test_it_is_run_scored_shown_and_stored_like_any_other(cli, small, module, tm
     again = cli("run", "-m", name, *small)
     scored = cli("score", "-m", name, *small, "-q")
     shown = cli("metrics", "show", name)
+    assert sys.path[-1] == str(tmp_path), "what the module imports may stand beside it, behind what is installed"
 
     assert (ran.code, again.code, scored.code, shown.code) == (0, 0, 0, 0)
     assert f"|metric:{name}=shared@v1(power=1)|" in ran.out

@@ -67,6 +67,10 @@ def test_ratings_and_scores_of_ones_own(ran, own, tmp_path):
     assert [(row.metric, row.scored, row.unscored) for row in result.rows] == [("known", 12, 0), ("mine", 11, 1)]
     # The scores of 'mine' are the ratings themselves.
     assert result.rows[1].values["spearman"].value == pytest.approx(1, abs=1e-12)
+    # A heading that is mapped for the ratings is none of the score file's.
+    Path("rated.csv").write_text("id,group,Note\n" + "".join(f"r{n},g{n // 2},{n % 3}\n" for n in range(12)))
+    ran("evaluate", "mine.jsonl", "-d", "ratings", "--data", "rated.csv", "--map", "gold=Note", *QUICK)
+    assert values(Path("results/latest/correlation.json"))["mine"]["spearman"][0] == pytest.approx(1, abs=1e-12)
 
 
 def test_scores_of_whole_documents_are_scores_of_the_ratings(ran, own, tmp_path):

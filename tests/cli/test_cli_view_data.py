@@ -4,10 +4,12 @@ import base64
 import gzip
 import json
 import re
+import sys
 
 import pytest
 
 from metaeval.core.config import load_run
+from metaeval.core.errors import UserError
 from metaeval.explorer import explorer_page, sampled_ids
 from metaeval.explorer.page_data import View, show_job
 from metaeval.runs.evaluate import run
@@ -81,6 +83,13 @@ def test_a_metric_of_ones_own_is_turned_and_its_marks_have_a_link_or_none(cli, w
     assert set(marks["scores"]) == {-1.23457}
     # Side, start, length, weight in percent, link.
     assert {tuple(map(tuple, row)) for row in blocks["spans-0"]} == {((0, 0, 2, 13, -1, 1, 1, 2, -100, 4),)}
+    # A metric that is gone is shown by its scores; its marks can no longer be asked for.
+    (tmp_path / "own_marks.py").unlink()
+    del sys.modules["own_marks"]
+    left = show_job((tmp_path / "results/latest").resolve(), View(trust=True))["job"]["metrics"][0]
+    assert (left["scores"], left["summary"], left["spans"]) == (marks["scores"], "", False)
+    with pytest.raises(UserError, match="own_marks"):
+        show_job((tmp_path / "results/latest").resolve(), View(trust=True, explain=("own_marks:Marks",)))
 
 
 @pytest.mark.parametrize(

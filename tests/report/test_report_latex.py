@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from metaeval.core.errors import Shown
 from metaeval.report.latex import escape, table_of
 from metaeval.report.result_tables import lay_out
-from metaeval.report.table import ColumnGroup
+from metaeval.report.table import ColumnGroup, Note
 from metaeval.report.table_files import table_text
 
 
@@ -66,6 +66,17 @@ def test_signatures_and_what_the_machine_says_are_comments_above_the_tabular(res
     assert "\n% truncation: minilm-bertscore: did not see 1.2 % of tokens in 3.4 % of pairs\n" in above
     assert "\n% warnings: " in above
     assert "warnings" not in below
+
+
+READ = "not judged,could be,left out,not read,without facts,blank,ceiling,published,reading".split(",")
+
+
+@pytest.mark.parametrize(("labels", "printed"), [(READ, True), (["warnings", "not run", "data", "settings"], False)])
+def test_notes_on_what_is_missing_and_on_cells_are_printed_and_the_others_are_comments(same_rows, labels, printed):
+    footer = tuple(Note(Shown(label), Shown(f"text {number}.")) for number, label in enumerate(labels))
+    above, _, below = table_of(replace(lay_out(same_rows), footer=footer)).partition(r"\begin{tabular}")
+    where = below if printed else above
+    assert [f"text {number}." in where for number, _ in enumerate(labels)] == [True] * len(labels)
 
 
 def test_controls_are_rows_or_not_mentioned(result):

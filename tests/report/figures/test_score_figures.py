@@ -115,6 +115,8 @@ def test_medians_stand_above_the_steps_in_the_order_of_the_levels():
         [(0.5, pytest.approx(108))],
     ]
     assert plot.get_ylim() == (0, pytest.approx(145))
+    # As wide as a column of a page; in a narrow panel at most five steps are marked.
+    assert (plot.get_figure().get_figwidth(), list(plot.get_xticks()[1:-1])) == (3.4, [0, 0.25, 0.5, 0.75, 1])
     # The lowest level's mark is a ring.
     assert [mark.get_markerfacecolor() == "white" for mark in plot.lines] == [False, False, True]
 
