@@ -30,6 +30,9 @@ SIDES = {"destroying": "crosses", "harmless": "keeps", "attack": "keeps"}
 """Families of kinds, with what is asked of the threshold: edits lower the level, keep some support, or keep none."""
 
 NO_EDITS = "no edit stands beside its original: the columns kind and original say which row is an edit of which"
+MOST = 60
+"""The largest number of kinds."""
+
 LEFT_OUT = "no kind, or its original is not in the data"
 _FALLS = "share of edits that score below their original"
 _AUC = "ROC-AUC of the fall against the falls under harmless edits of other kinds"
@@ -123,7 +126,7 @@ def measures_of(rows: Judgements) -> tuple[Measure, ...]:
 
     The ROC-AUC of falls needs harmless edits of another kind, the threshold originals on both sides.
     """
-    kinds, families, measures = _kinds(rows)[_pairs(rows)[0]], _families(rows), []
+    kinds, families, measures = _kinds(rows)[_pairs(rows)[0]], {} if _blind(rows) else _families(rows), []
     for kind, family in families.items():
         name, other = f"{family} {kind} ({np.count_nonzero(kinds == kind):,})", {**families, kind: ""}
         measures.append(Measure(f"fall:{kind}", f"{name}: falls", digits=2, about=_FALLS))
@@ -135,6 +138,11 @@ def measures_of(rows: Judgements) -> tuple[Measure, ...]:
         about = "ROC-AUC of full support against the rest, of the originals"
         measures.append(Measure("originals", "ROC-AUC of originals", tested=False, about=about, chance=0.5))
     return tuple(measures) or PROTOCOL.measures
+
+
+def _blind(rows: Judgements) -> str:
+    number = len({*_kinds(rows)[_pairs(rows)[0]].tolist()})
+    return NO_EDITS if not number else f"{number:,} kinds of edits are more than {MOST}" if number > MOST else ""
 
 
 def _kinds(rows: Judgements) -> NDArray[np.object_]:

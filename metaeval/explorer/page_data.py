@@ -451,7 +451,7 @@ def _table(grid: Table) -> dict[str, Any]:
             lines.append({"name": line.name, "cells": cells})
         blocks.append({"title": block.title, "lines": lines})
     notes = [[note.label, note.line] for note in grid.footnotes]
-    headings = list(grid.headings)
+    headings = [str(heading) for heading in grid.headings]
     if len({*headings}) < len(headings):  # the page has no headings over columns
         over = [group.title for group in grid.groups for _ in range(group.columns)]
         headings = [f"{title}: {heading}" for title, heading in zip(over, headings, strict=True)]

@@ -22,7 +22,7 @@ from metaeval.report.ranking_measures import (
 )
 from metaeval.report.result import Comparison, Data, Result
 from metaeval.report.result_tables import TableKey, lay_out, measure_table, units
-from metaeval.report.table import CONTROLS, READING, UNDEFINED, Cell, ColumnGroup, Note, Table, grouped, place_of, plain
+from metaeval.report.table import CONTROLS, UNDEFINED, Cell, ColumnGroup, Note, Table, grouped, place_of, plain
 from metaeval.report.table_notes import interval_text
 
 # Metrics that the table shows; of more, those with the highest values. What is said below fits on the same screen.
@@ -43,7 +43,7 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
     if len(results) == 1 and (cards := judge_cards(results[0], most)):
         return cards[0]
     if all(result.protocol == CONTRAST for result in results):
-        return _without_intervals(lay_out(results[0]))
+        return lay_out(results[0], brief=True)
     places = {(result.data.name, result.data.split, result.unit) for result in results}
     protocols = list(dict.fromkeys(result.protocol for result in results))
     ordered = sorted(results, key=lambda result: protocols.index(result.protocol))
@@ -94,16 +94,6 @@ def first_table(results: Sequence[Result], declarations: Declarations, most: int
     agreement = agreement_text(rank_agreement(results, declarations)) if len(places) == 1 else ""
     notes = (Note("", f"{line}.") for line in (text, agreement, more) if line)
     return replace(table, footnotes=(*table.footnotes, *notes))
-
-
-def _without_intervals(table: Table) -> Table:
-    """Return a table with its values alone, and the notes on how they are read."""
-    lines = [
-        [replace(line, cells=tuple(replace(cell, ends=None) for cell in line.cells)) for line in block.lines]
-        for block in table.blocks
-    ]
-    blocks = tuple(replace(block, lines=tuple(of)) for block, of in zip(table.blocks, lines, strict=True))
-    return replace(table, blocks=blocks, footer=tuple(note for note in table.footer if note.label in READING))
 
 
 def first_tables(results: Sequence[Result], declarations: Declarations, most: int = ROWS) -> list[Table]:

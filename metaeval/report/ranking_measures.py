@@ -101,9 +101,8 @@ def strips(results: Sequence[Result], declarations: Declarations) -> list[Headli
     """Return what forest plots show: headline measures, and of a contrast set the ROC-AUC of each kind, or falls."""
     shown = headlines(results, declarations)
     for result in (result for result in results if result.protocol == CONTRAST):
-        areas = [column for column in result.columns if column.key.startswith("auc:")]
-        falls = [column for column in result.columns if column.key.startswith("fall:")]
-        shown += [Headline(result, column) for column in areas or falls]
+        kind = "auc" if any(column.key.startswith("auc:") for column in result.columns) else "fall"
+        shown += [Headline(result, column) for column in result.columns if column.key.startswith(f"{kind}:")]
     return shown
 
 

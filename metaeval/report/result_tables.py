@@ -12,6 +12,7 @@ from metaeval.report.result import Column, Comparison, Result, Row, Unit, record
 from metaeval.report.table import (
     CONTROL,
     CONTROLS,
+    READING,
     UNDEFINED,
     Cell,
     ColumnGroup,
@@ -39,14 +40,16 @@ _READING = (
     "share that crosses it (destroying), or keeps the side (harmless, attack); in brackets: edits with their original"
 )
 
+_NO_RANKING = "edits are made by rule: not a ranking of metrics; see the ROC-AUC of the original pairs"
+
 # A line of a table of measures: title of its block, kind of its row (metric or control), and name.
 TableKey = tuple[str, str, str]
 
 
-def lay_out(result: Result) -> Table:
+def lay_out(result: Result, brief: bool = False) -> Table:
     """Return the printed table of a result: metrics above controls, ranks among metrics, a footnote for every mark.
 
-    Its records hold each metric's value under each measure.
+    Its records hold each metric's value under each measure. brief: of a contrast set, values without intervals.
     """
     rows, data = table_notes.in_blocks(result.rows), result.data
     lines = [(CONTROLS if row.kind == "control" else "", row.kind, row.metric) for row in rows]
@@ -62,48 +65,34 @@ def lay_out(result: Result) -> Table:
         settings={"unit": result.unit},
         records=list(records(result)),
     ).noting(data.demo)
-    return _of_edits(result, table) if result.protocol == CONTRAST else table
+    return _of_edits(result, table, brief) if result.protocol == CONTRAST else table
 
 
-def _of_edits(result: Result, whole: Table) -> Table:
+def _of_edits(result: Result, whole: Table, brief: bool) -> Table:
     """Return the table of a contrast set, a line for each kind of edit. whole: that of metrics, with its footer."""
-    metrics, columns = metrics_of(result), {column.key: column for column in result.columns}
+    metrics, lines = metrics_of(result), []
     reasons = table_notes.numbers(value_of(row, column) for row in metrics for column in result.columns)
-    names = [name for name in _EDITED if any(key.startswith(f"{name}:") for key in columns)]
-    lines: list[TableRow] = []
+    names = [name for name in _EDITED if any(column.key.startswith(f"{name}:") for column in result.columns)]
     for title, same in grouped((column.label.rpartition(": ")[0], column) for column in result.columns).items():
-        family, _, kind = title.partition(" ")
-        of = {column.key.partition(":")[0]: column for column in same}
+        of, (family, _, kind) = {column.key.partition(":")[0]: column for column in same}, title.partition(" ")
         cells: list[Cell | str] = []
-        for column, row in ((of.get(name), row) for name in names for row in metrics):
-            if column is None:
+        for name, row in ((name, row) for name in names for row in metrics):
+            if name not in of:
                 cells.append("")
                 continue
-            marks = table_notes.marks(Headline(result, column), row, reasons)
-            kept = tuple(mark for mark in marks if mark != table_notes.LEVEL)
-            cells.append(cell(*value_of(row, column).ends, column, marks=kept))
+            shown = Headline(result, of[name])
+            value, marks = shown.value(row), table_notes.marks(shown, row, reasons)
+            low, high = (None, None) if brief else (value.low, value.high)
+            cells.append(cell(value.value, low, high, of[name], marks=marks))
         lines.append((family, kind, cells))
-    blocks = blocks_of(lines)
     areas = {row.metric: row.values["originals"].value for row in metrics if "originals" in row.values}
     known = ", ".join(f"{plain(name)} {short(format_value(area, THREE))}" for name, area in areas.items())
-    notes = (
-        Note("reading", _READING),
-        Note(
-            "reading",
-            "edits are made by rule: not a ranking of metrics; see the ROC-AUC of the original pairs"
-            + (f" (full support against the rest): {known}" if known else ": they are of one level"),
-        ),
-        *([] if "auc" in names else [Note("left out", "AUC of the fall: the data have no harmless edits")]),
-        *([] if "side" in names else [Note("left out", "threshold: the originals are of one level")]),
-        *(
-            replace(
-                note,
-                text=note.text.replace("in a column", "in a measure of a line"),
-                items=tuple(item for item in note.items if not item[1].startswith("p ")),  # letters say as much
-            )
-            for note in whole.footer
-        ),
-    )
+    originals = f" (full support against the rest): {known}" if known else ": they are of one level"
+    left = {
+        "auc": "AUC of the fall: the data have no harmless edits",
+        "side": "threshold: the originals are of one level",
+    }
+    blocks = blocks_of(lines)
     return replace(
         whole,
         headings=tuple(plain(row.metric) for _ in names for row in metrics),
@@ -112,7 +101,12 @@ def _of_edits(result: Result, whole: Table) -> Table:
         legend="",
         stub="kind of edit",
         footnotes=table_notes.footnotes(blocks, [result], reasons, spans=True),
-        footer=notes,
+        footer=(
+            Note("reading", _READING),
+            Note("reading", f"{_NO_RANKING}{originals}"),
+            *(Note("left out", why) for name, why in left.items() if name not in names),
+            *(note for note in whole.footer if not brief or note.label in READING),
+        ),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from metaeval.core.errors import Shown, count
-from metaeval.report.ranking_measures import LEVELS, Headline, listed, metrics_of, pairs_of
+from metaeval.report.ranking_measures import CONTRAST, LEVELS, Headline, listed, metrics_of, pairs_of
 from metaeval.report.result import Column, Comparison, Data, Interval, Result, Row, Significance, Unit
 from metaeval.report.table import Block, Note, format_p, format_value, grouped, place_of, plain, share, short, value_of
 from metaeval.stats.estimate import Estimate
@@ -319,12 +319,14 @@ def significance_note(result: Result) -> Note:
     if tested is None or not tested.comparisons:
         return Note("significance", "")
     shared = shared_letter(filter(None, (letters(row, column) for row in metrics for column in result.columns)))
+    shared = shared.replace("in a column", "in a measure of a line") if result.protocol == CONTRAST else shared
     items = []
     for column in result.columns:
         pairs = pairs_of(Headline(result, column))
         missing = [pair for pair in pairs if pair.holm is None]
         why = ", ".join(dict.fromkeys(plain(pair.note) for pair in missing if pair.note))
-        texts = [f"p {format_p(pair.holm)}" for pair in pairs if len(metrics) == 2 and pair.holm is not None]
+        alone = len(metrics) == 2 and result.protocol != CONTRAST
+        texts = [f"p {format_p(pair.holm)}" for pair in pairs if alone and pair.holm is not None]
         texts += [f"{len(missing)} of {len(pairs)} pairs not decided{f': {why}' if why else ''}"] if missing else []
         if texts:
             items.append((plain(column.label), "; ".join(texts)))
