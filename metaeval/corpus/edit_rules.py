@@ -21,7 +21,7 @@ from metaeval.corpus.sentences import split_sentences
 LONGEST = 2_000  # characters of a statement that is edited
 
 
-class Texts(NamedTuple):
+class EditTexts(NamedTuple):
     """The two texts of a pair."""
 
     statement: str
@@ -29,19 +29,19 @@ class Texts(NamedTuple):
 
 
 # The texts after an edit, or why there is none.
-Edited = Texts | str
+Edited = EditTexts | str
 # Where a statement can be changed: a place, the text there, and what may stand there instead.
 Swap = tuple[int, str, Sequence[str]]
 
 
 @dataclass(frozen=True)
-class Case:
+class EditCase:
     """A pair to edit. evidence: marked sentences of its source. others: texts of other groups. drawn: the seed's."""
 
     statement: str
     source: str
     evidence: Collection[str]
-    others: Iterable[Texts]
+    others: Iterable[EditTexts]
     drawn: Random
 
     @cached_property
@@ -81,13 +81,13 @@ _DATED_MONTH = re.compile(
 )
 
 
-def months(case: Case) -> Iterator[Swap]:
+def months(case: EditCase) -> Iterator[Swap]:
     """Yield the only month of a statement, if it is beside a day or a year, or behind in, since or until."""
-    found = [*_DATED_MONTH.finditer(case.statement)]
-    if len(found) == 1 and (found[0]["before"] or found[0]["after"]):
+    matches = [*_DATED_MONTH.finditer(case.statement)]
+    if len(matches) == 1 and (matches[0]["before"] or matches[0]["after"]):
         short = {word[:3] for word in case.source_words}
         new = [month for month in WORDS["months"] if month[:3] not in short and month != "February"]
-        yield found[0].start("old"), found[0]["old"], new if found[0]["old"] in case.source_words else ()
+        yield matches[0].start("old"), matches[0]["old"], new if matches[0]["old"] in case.source_words else ()
 
 
 _YEAR = re.compile(r"(?<![\w.,$€£/–-])(?:1[5-9]\d\d|20[0-2]\d)(?![\w%/–-]|[.,]\d)")
@@ -97,27 +97,23 @@ _NO_YEAR = re.compile(r"\s[A-Z$€£]|\s(?!(?:was|is|has|as|his|its|this|does|th
 _LAST_YEAR = 2025
 
 
-def _only_year(case: Case) -> Iterator[tuple[int, str]]:
+def _only_year(case: EditCase) -> Iterator[tuple[int, str]]:
     """Yield place and text of the only year of a statement, if its source has it and it dates something."""
-    if len(found := [*_YEAR.finditer(case.statement)]) == 1:
-        start, old, before = (
-            found[0].start(),
-            found[0][0],
-            case.statement[max(0, found[0].start() - 20) : found[0].start()],
-        )
-        dates = _BEFORE_YEAR.search(before) and not _NO_YEAR.match(case.statement, found[0].end())
-        if dates and old in case.source_words:
-            yield start, old
+    (match, *others) = [*_YEAR.finditer(case.statement)] or [None]
+    if match and not others and match[0] in case.source_words:
+        before = case.statement[max(0, match.start() - 20) : match.start()]
+        if _BEFORE_YEAR.search(before) and not _NO_YEAR.match(case.statement, match.end()):
+            yield match.start(), match[0]
 
 
-def years(case: Case) -> Iterator[Swap]:
+def years(case: EditCase) -> Iterator[Swap]:
     """Yield the year of a statement, with those 3 to 7 away that are not in the source."""
     for start, old in _only_year(case):
         near = [year for year in range(int(old) - 7, int(old) + 8) if abs(year - int(old)) >= 3 and year <= _LAST_YEAR]
         yield start, old, [str(year) for year in near if str(year) not in case.source_words]
 
 
-def years_in(case: Case) -> Iterator[Swap]:
+def years_in(case: EditCase) -> Iterator[Swap]:
     """Yield the year, with others of the source, but none of a sentence that says a third of what is said."""
     for start, old in _only_year(case):
         about = " ".join(text for text in split_sentences(case.source) if case.said_in(text) >= 1 / 3)
@@ -142,33 +138,32 @@ _NAME_BEHIND = re.compile(r"\s[A-Z]|,?\s(?:and|or|&)\s[A-Z]|,\s[A-Z]|[/–]")
 _CONDITIONAL = re.compile(r"\b(?:if|can|could|may|might|would)\b", re.IGNORECASE)  # which may be so elsewhere, too
 
 
-def places(case: Case) -> Iterator[Swap]:
+def places(case: EditCase) -> Iterator[Swap]:
     """Yield the countries, states and nationalities of a statement that its source has, but none in a name or list."""
-    found, present = Counter(_PLACE.findall(case.statement)), {*_PLACE.findall(case.source)}
-    taken = {place for name in (*found, *present) for place in (name, _PARTNERS.get(name))}
+    times, present = Counter(_PLACE.findall(case.statement)), {*_PLACE.findall(case.source)}
+    taken = {place for name in (*times, *present) for place in (name, _PARTNERS.get(name))}
     for match in () if _CONDITIONAL.search(case.statement) else _PLACE.finditer(case.statement):
         old, before = match[0], case.statement[max(0, match.start() - 60) : match.start()]
         named = _NAME_BEFORE.search(before) and not _OPENING.fullmatch(before)
-        if not (
-            named or _NAME_BEHIND.match(case.statement, match.end()) or found[old] > 1 or _PARTNERS.get(old) in found
-        ):
+        named = named or _NAME_BEHIND.match(case.statement, match.end())
+        if not named and times[old] == 1 and _PARTNERS.get(old) not in times:
             kind = next((kind for kind in _KINDS if old in kind), [])
             new = [name for name in kind if name not in taken and (name[0] in "AEIOU") == (old[0] in "AEIOU")]
             yield match.start(), old, new if old in present else ()
 
 
-def swapped(find: Callable[[Case], Iterator[Swap]], what: str, case: Case) -> Edited:
+def swapped(find: Callable[[EditCase], Iterator[Swap]], what: str, case: EditCase) -> Edited:
     """Return the texts with one of what `find` yields replaced in the statement. what: the word for it."""
-    found = [*find(case)]
-    usable = [swap for swap in found if swap[2]]
+    swaps = [*find(case)]
+    usable = [swap for swap in swaps if swap[2]]
     if not usable:
-        return f"no {what} of the source, or none in its place" if found else f"no {what} that can be replaced"
+        return f"no {what} of the source, or none in its place" if swaps else f"no {what} that can be replaced"
     start, old, new = case.drawn.choice(usable)
     text = case.statement
-    return Texts(f"{text[:start]}{case.drawn.choice(new)}{text[start + len(old) :]}", case.source)
+    return EditTexts(f"{text[:start]}{case.drawn.choice(new)}{text[start + len(old) :]}", case.source)
 
 
-def mirrored(case: Case) -> Edited:
+def mirrored(case: EditCase) -> Edited:
     """Return the texts with a year, month or place replaced in both, wherever it is: by one word for one word."""
     usable = []
     for _, old, swaps in (swap for find in (years, months, places) for swap in find(case)):
@@ -179,7 +174,7 @@ def mirrored(case: Case) -> Edited:
         return "no year, month or place that can be replaced"
     old, new = case.drawn.choice(usable)
     change = partial(re.sub, rf"(?<!\w){re.escape(old)}(?!\w)", case.drawn.choice(new))
-    return Texts(change(case.statement), change(case.source))
+    return EditTexts(change(case.statement), change(case.source))
 
 
 _VERB = re.compile(r"(?<=\s)(?:is|was|are|were|has been|can|will|would|could)\b")
@@ -190,7 +185,7 @@ _SECOND = re.compile(r"(?<!,)(?<!,\s)\band\s(?:[^,]*\b\w+ed|\w+(?:en|wn)|marks?|
 _INNER = re.compile(r"\b(?:and|or|I)\s\Z|[^\s,]\s(?:you|we|they|he|she)\s\Z|, and |\([^)]*+\Z")
 
 
-def negated(case: Case) -> Edited:
+def negated(case: EditCase) -> Edited:
     """Return the texts with "not" behind the first verb of a statement that is one plain clause."""
     if (match := _VERB.search(case.statement)) is None:
         return "no verb that takes not"
@@ -203,10 +198,10 @@ def negated(case: Case) -> Edited:
     if others & {*WORDS["no_negation"], *WORDS["verbs"]} or _SECOND.search(after) or _QUANTITY.match(after):
         return "a negative, a quantifier or a second verb"
     verb, *been = match[0].split()
-    return Texts(f"{before}{' '.join(['cannot' if verb == 'can' else f'{verb} not', *been])}{after}", case.source)
+    return EditTexts(f"{before}{' '.join(['cannot' if verb == 'can' else f'{verb} not', *been])}{after}", case.source)
 
 
-def without_evidence(case: Case) -> Edited:
+def without_evidence(case: EditCase) -> Edited:
     """Return the texts without the marked sentences, unless another sentence says half of what the statement says."""
     if not case.evidence:
         return "no marked evidence"
@@ -215,10 +210,12 @@ def without_evidence(case: Case) -> Edited:
         source = source.replace(sentence, " ")
     if any(case.said_in(sentence) >= 1 / 2 for sentence in split_sentences(source)):
         return "another sentence says half of it"
-    return Texts(case.statement, text) if (text := " ".join(source.split())) else "nothing but evidence in the source"
+    return (
+        EditTexts(case.statement, text) if (text := " ".join(source.split())) else "nothing but evidence in the source"
+    )
 
 
-def joined(case: Case) -> Edited:
+def joined(case: EditCase) -> Edited:
     """Return the texts with a statement of another group, which the source does not support, as a second sentence."""
     first, known = case.statement.strip(), long_words(case.source)
     if not is_sentence(first) or first.endswith(":"):
@@ -227,11 +224,11 @@ def joined(case: Case) -> Edited:
         claim, opener = long_words(other), other.split(" ", 1)[0].strip(",").lower()
         whole = other[-1:] == "." and other[0].isupper() and ":" not in other and opener not in WORDS["leaning"]
         if whole and 2 * len(claim - known) > len(claim) and len(other) <= LONGEST and is_sentence(other):
-            return Texts(f"{first}{'' if first[-1] in '.!' else '.'} {other}", case.source)
+            return EditTexts(f"{first}{'' if first[-1] in '.!' else '.'} {other}", case.source)
     return "no statement of another group"
 
 
-def of_another(case: Case) -> Edited:
+def of_another(case: EditCase) -> Edited:
     """Return the texts with the source of another group, which does not say half of what the statement says."""
     others = (source for _, source in case.others if case.said_in(source) < 1 / 2)
-    return Texts(case.statement, source) if (source := next(others, "")) else "no source of another group"
+    return EditTexts(case.statement, source) if (source := next(others, "")) else "no source of another group"

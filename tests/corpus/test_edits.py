@@ -9,7 +9,7 @@ import pytest
 
 from metaeval import pairs
 from metaeval.core.errors import UserError
-from metaeval.corpus.edit_rules import LONGEST, Case, Texts
+from metaeval.corpus.edit_rules import LONGEST, EditCase, EditTexts
 from metaeval.corpus.edits import KINDS, edited_pairs, kinds_of
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.pair_table import Pair
@@ -20,16 +20,16 @@ from metrics_zoo.rouge import Rouge
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 OTHERS = [
-    Texts("It is another page.", "Page."),
-    Texts("Whales sing in winter.", "Whales were heard in winter. They sang."),
+    EditTexts("It is another page.", "Page."),
+    EditTexts("Whales sing in winter.", "Whales were heard in winter. They sang."),
 ]
 
 
 def edited(kind, statement, source="", evidence=()):
-    return KINDS[kind].edit(Case(statement, source, evidence, iter(OTHERS), Random("0")))
+    return KINDS[kind].edit(EditCase(statement, source, evidence, iter(OTHERS), Random("0")))
 
 
-# Kind, statement, source, and the statement after the edit; None where the rule refuses.
+# EditKind, statement, source, and the statement after the edit; None where the rule refuses.
 STATEMENTS = [
     ("month", "It opened on 5 March 2010.", "Opened on 5 March 2010.", "It opened on 5 April 2010."),
     ("month", "It opened in June.", "June, no Jan, Mar, Apr, May, Jul, Aug, Sept, Oct, Nov", "It opened in December."),
@@ -94,7 +94,7 @@ def test_rules_that_edit_the_statement(kind, statement, source, expected):
     assert isinstance(texts, str) if expected is None else texts == (expected, source)
 
 
-# Kind, statement, source, marked sentences, and the source after the edit; None where the rule refuses.
+# EditKind, statement, source, marked sentences, and the source after the edit; None where the rule refuses.
 SOURCES = [
     ("delete", "The hall opened early.", "One. The hall opened early. Two.", ["The hall opened early."], "One. Two."),
     ("delete", "The hall opened early.", "The hall had opened. So it did.", ["So it did."], None),
