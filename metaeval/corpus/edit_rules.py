@@ -99,8 +99,9 @@ _LAST_YEAR = 2025
 
 def _only_year(case: EditCase) -> Iterator[tuple[int, str]]:
     """Yield place and text of the only year of a statement, if its source has it and it dates something."""
-    (match, *others) = [*_YEAR.finditer(case.statement)] or [None]
-    if match and not others and match[0] in case.source_words:
+    matches = [*_YEAR.finditer(case.statement)]
+    match = matches[0] if len(matches) == 1 else None
+    if match and match[0] in case.source_words:
         before = case.statement[max(0, match.start() - 20) : match.start()]
         if _BEFORE_YEAR.search(before) and not _NO_YEAR.match(case.statement, match.end()):
             yield match.start(), match[0]
@@ -144,9 +145,9 @@ def places(case: EditCase) -> Iterator[Swap]:
     taken = {place for name in (*times, *present) for place in (name, _PARTNERS.get(name))}
     for match in () if _CONDITIONAL.search(case.statement) else _PLACE.finditer(case.statement):
         old, before = match[0], case.statement[max(0, match.start() - 60) : match.start()]
-        named = _NAME_BEFORE.search(before) and not _OPENING.fullmatch(before)
-        named = named or _NAME_BEHIND.match(case.statement, match.end())
-        if not named and times[old] == 1 and _PARTNERS.get(old) not in times:
+        named = _NAME_BEFORE.search(before) is not None and not _OPENING.fullmatch(before)
+        behind = _NAME_BEHIND.match(case.statement, match.end())
+        if not (named or behind) and times[old] == 1 and _PARTNERS.get(old) not in times:
             kind = next((kind for kind in _KINDS if old in kind), [])
             new = [name for name in kind if name not in taken and (name[0] in "AEIOU") == (old[0] in "AEIOU")]
             yield match.start(), old, new if old in present else ()
@@ -206,7 +207,7 @@ def without_evidence(case: EditCase) -> Edited:
     if not case.evidence:
         return "no marked evidence"
     source = case.source
-    for sentence in sorted(case.evidence, key=len, reverse=True):
+    for sentence in sorted(sorted(case.evidence), key=len, reverse=True):
         source = source.replace(sentence, " ")
     if any(case.said_in(sentence) >= 1 / 2 for sentence in split_sentences(source)):
         return "another sentence says half of it"

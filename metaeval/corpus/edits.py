@@ -91,7 +91,7 @@ def _denied(case: EditCase) -> Edited:
 
 
 def _with_keywords(case: EditCase) -> Edited:
-    named = sorted(set(re.findall(r"\w{4,}+", case.statement)), key=str.lower)
+    named = sorted(sorted(set(re.findall(r"\w{4,}+", case.statement))), key=str.lower)
     return EditTexts(case.statement, f"{case.source}\n\nKeywords: {', '.join(named)}") if named else "no long word"
 
 

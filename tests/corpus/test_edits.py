@@ -106,6 +106,7 @@ SOURCES = [
     ("reordered", "x", "One is.", [], None),
     ("foreign", "Whales sing in winter.", "Whales do.", [], "Page.\n\nWhales do."),
     ("keywords", "The old hall opened.", "Page.", [], "Page.\n\nKeywords: hall, opened"),
+    ("keywords", "Then then THEN tHen.", "Page.", [], "Page.\n\nKeywords: THEN, Then, tHen, then"),
     ("keywords", "It is so.", "Page.", [], None),
 ]  # fmt: skip
 
