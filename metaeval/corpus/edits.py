@@ -26,7 +26,7 @@ Change = tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]
 
 _FORMS: Sequence[Change] = (
     (
-        re.compile(rf"\b(\d{{1,2}})\s({MONTHS})(?:,?\s(\d{{4}})\b)?"),
+        re.compile(rf"(?<!to )(?<!and )(?<![\w–-])(\d{{1,2}})\s({MONTHS})(?:,?\s(\d{{4}})\b)?"),
         lambda date: _date(date[2], date[1], date[3], ", "),
     ),
     (

@@ -73,6 +73,7 @@ STATEMENTS = [
     ("form", "It cost 1250000 dollars.", "", "It cost 1,250,000 dollars."),
     ("form", "It grew by 4.5 %.", "", "It grew by 4.5 per cent."),
     ("form", "It grew by 4 percent.", "", "It grew by 4%."),
+    ("form", "It ran from 2 to 5 March 2010.", "", None),
     ("form", "It cost 2010 dollars.", "", None),
     ("synonym", "Nearly all, such as this.", "", "Nearly all, like this."),
     ("synonym", "It is an almost-new beast.", "", None),
