@@ -115,8 +115,8 @@ def _released(cited: CitedTable, shared: Provenance, rated: Rated, scenario: Cit
         named = _OF_DATA_SET.match(response.system) or _OF_DATA_SET.match(response.id)
         if named:
             model = named[1] if named.string == response.system else response.system
-            if told := f"{named[3] or ''}{named[4] or ''}".removesuffix("_10_psgs").strip("_"):
-                model += f", {told}"  # passages of another number or origin are another condition
+            if condition := f"{named[3] or ''}{named[4] or ''}".removesuffix("_10_psgs").strip("_"):
+                model += f", {condition}"  # passages of another number or origin are another condition
             models.setdefault(model, {}).setdefault(named[2], []).append(number)
 
     def add(name: str, statistics: Mapping[str, Statistic], rows: Ints, data_sets: str = "") -> None:
