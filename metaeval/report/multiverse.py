@@ -196,7 +196,7 @@ def _grids(multiverse: Multiverse, protocol: str, outlooks: Sequence[Outlook]) -
     swapped = tuple((f"{first}, {other}", f"{above:,}, {below:,}") for first, other, above, below in swaps(outlooks))
     notes = [Note("order", _SWAPPED, swapped) if swapped else Note("order", "no two metrics swap places")]
     if unranked:
-        notes.append(Note("unranked", f"{unranked:,} specifications: every metric has the same value there, or none"))
+        notes.append(Note("unranked", f"{count(unranked, 'specification')}: every metric has one value there, or none"))
     rows: list[TableRow] = []
     for standing in standings(outlooks):
         first, of = standing["first"], standing["specifications"]

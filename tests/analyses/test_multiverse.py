@@ -121,6 +121,8 @@ def test_where_every_metric_has_one_value_nothing_is_ranked(settings):
         ranks[outlook.choices["metric_options.rouge.variant"]].append(outlook.rank)
     assert ranks["rouge1"] == [None, None]
     assert sorted(ranks["rougeL"]) == [1, 2]
+    (unranked,) = (note.text for note in multiverse_tables(found)[0].footer if note.label == "unranked")
+    assert unranked.startswith("1 specification:")
 
 
 def test_a_combination_that_the_data_do_not_allow_is_skipped_with_its_reason(settings, tmp_path):
