@@ -81,6 +81,10 @@ def test_sheets_hold_every_fold_level_target_and_bin(panel, frame):
     assert [record["decided_none"] for record in levels.records[:3]] == found[0].counts[::-1, 0].tolist()
     assert len(calibration.records) == 2 * 2
     assert len(bins.records) == 2 * 2 * 10
+    # What is printed; a bin without rows has no line.
+    for sheet, key, at in ((calibration, "brier", 0), (calibration, "ece", 2), (bins, "found", 1), (bins, "rows", 2)):
+        kept = [record[key] for record in sheet.records if record["rows"]]
+        assert [float(line.cells[at].number) for line in sheet.lines] == pytest.approx(kept, abs=0.0005)
 
 
 def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame):

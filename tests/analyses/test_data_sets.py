@@ -147,5 +147,6 @@ def test_nothing_is_fetched_to_be_counted(no_network, tmp_path, monkeypatch):
     assert "metaeval data fetch wice" in dict(metaeval.data.show("wice"))["counts"]
     assert "needs data=FILE" in dict(metaeval.data.show("jsonl"))["counts"]
     assert "counts" not in dict(metaeval.data.show("asqa"))
+    assert dict(metaeval.data.show("frank"))["option subset"].endswith(" (all | cnndm | xsum), default all")
     with pytest.raises(UserError, match=r"has neither the file wice/test\.jsonl nor test\.jsonl"):
         metaeval.data.show("wice", data=tmp_path)

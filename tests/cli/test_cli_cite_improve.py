@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from metaeval.report.table_files import load_table
 from tests.cli.samples import lines_of, write_lines
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
@@ -92,6 +93,14 @@ def test_round_after_round_until_nothing_changes(asked, ran, contents, fake, ans
     for turn, worth in enumerate(first):
         assert found["system 1", turn, "edits"]["value"] == pytest.approx((worth + 1) / 2, abs=1e-7)
     assert [found["system 1", turn, "auto"]["citations"] for turn in (0, 1, 2)] == [16, 12, 8]
+    lines = [line for block in load_table(folder / "improving.json").blocks[2:] for line in block.lines]
+    assert [[line.name, *(cell.number for cell in line.cells[1:])] for line in lines] == [
+        ["before", "0.750", "0.840", "16", "4 of 4"],
+        *(["round 1", "0.875", "0.763", "12", "4 of 4"], ["round 2", "1.000", "1.000", "8", "4 of 4"]),
+        *(["round 1", "0.125", "-0.078", "-4", "4"], ["round 2", "0.250", "0.160", "-8", "4"]),
+    ]
+    lines = {line.name: line.cells for line in load_table(folder / "improving-edits.json").blocks[1].lines}
+    assert [cell.number for cell in lines["delete: misleading"]] == ["4", "4", "0"]
     done = counts(folder)
     assert [done["system 1", turn, "delete: misleading"] for turn in ("round 1", "round 2", "not done")] == [4, 4, 0]
     assert done["system 0", "round 1", "statements unchanged"] == 4
@@ -156,7 +165,9 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(asked, answers,
     rating = found["system 0", 0, "rating"]
     # One statement missing, from 0 to 1; the other without a citation 0, or left out, if its context is missing.
     assert (rating["value"], rating["worst"], rating["best"]) == (None, 0.0, 1.0)
-    assert "without a judgement; with them" in " ".join(ended.out.split())
+    # Of both systems, which have four answers each.
+    ends = [sum(found[f"system {one}", 0, "auto"][end] for one in (0, 1)) / 2 for end in ("worst", "best")]
+    assert f"over all answers is from {ends[0]:.3f} to {ends[1]:.3f} " in " ".join(ended.out.split())
 
 
 def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(asked, fake, answers, tmp_path):

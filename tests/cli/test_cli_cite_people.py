@@ -75,6 +75,20 @@ def test_table_4_has_people_beside_aliice_on_the_same_answers(ran, typed, tmp_pa
     assert "2 label rows left out" in " ".join(ended.out.split())  # q3 and q9
 
 
+def test_readers_agree_as_scikit_learn_says(ran, typed, tmp_path):
+    ran(*"cite agreement labels.csv --labels utility=u1,u2 --labels recall=r1,r2 -s interval.resamples=0".split())
+    table = load_table(tmp_path / "results" / "latest" / "agreement.json")
+    printed = {(block.title, line.name): line.cells for block in table.blocks for line in block.lines}
+    # The columns of the labels; 4 of 5 are equal in both.
+    readers = {"utility": ([4, 2, 5, 1, 5], [4, 4, 5, 1, 5]), "recall": ([1, 0, 1, 0, 1], [1, 1, 1, 0, 1])}
+    for (name, pair), short in zip(readers.items(), "ur", strict=True):
+        numbers = [cell.number for cell in printed[name, f"{short}1 and {short}2"]]
+        assert numbers == ["0.80", f"{cohen_kappa_score(*pair):.2f}", *"–––", "5"]
+    # Fleiss of recall: agreement 4/5, by chance (7^2 + 3^2) / 10^2; Krippendorff's alpha: 1 - 9 x 2 / (2 x 7 x 3).
+    fleiss, alpha = (cell.number for cell in printed["recall", "all"][2:4])
+    assert (fleiss, alpha) == (f"{(0.8 - 0.58) / 0.42:.2f}", f"{1 - 18 / 42:.2f}")
+
+
 def test_figure_4_has_both_pipelines_in_one_figure(ran, typed, tmp_path):
     ran(*typed)
     rows = {(row["line"], row["pipeline"], row["measure"]): row["value"] for row in records(tmp_path, "figure-4")}

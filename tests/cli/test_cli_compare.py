@@ -87,7 +87,7 @@ def ratings(path, systems=2, texts=True):
 def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
     data = ratings(tmp_path / "rated.jsonl")
 
-    ran("compare", *data, "-q", *QUICK)
+    ended = ran("compare", *data, *QUICK)
     (every,) = Path("results/compare").glob("*/correlation-pairs.json")
     unnamed = every.read_bytes()
     rows = lines_of(tmp_path / "rated.jsonl")
@@ -96,6 +96,7 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
     ]
     (ranks,) = (note for note in load_table(every).footer if note.label == "ranks")
     assert dict(ranks.items)["Spearman"] == f"good {rho[0]:.3f} (1, a); poor {rho[1]:.3f} (2, b)"
+    assert f"Spearman {rho[0] - rho[1]:.3f} (95 % CI " in " ".join(ended.out.split())
     ran("compare", "good", "poor", *data, "--by", "system", *QUICK)
     ran("compare", "good", "poor", *data, "-q", *QUICK)
     assert every.read_bytes() == unnamed

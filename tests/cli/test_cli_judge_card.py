@@ -122,6 +122,8 @@ def test_the_gold_of_annotators_is_their_majority(carded, tmp_path):
     assert found["judge"]["ceiling"].value == pytest.approx(cohen_kappa_score(votes[:, 0], votes[:, 1]), abs=1e-12)
     assert f"left out: {np.count_nonzero(~agreed)}" in " ".join(printed.split())  # said on the card
     (card, _) = judge_cards(load_result(tmp_path / "results/latest/verdicts.json"))
+    ceiling = f"{found['judge']['ceiling'].value:.3f}".replace("0.", ".", 1)
+    assert f": kappa {ceiling} " in card.footnotes[0].text
     assert "000" not in card.footnotes[0].text  # a ceiling without an interval has no ends
 
 

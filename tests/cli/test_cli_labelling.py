@@ -193,7 +193,10 @@ def test_a_release_passes_or_fails_by_what_is_unsupported(cli, ran, gate):
     bad = cli("gate", "check", "bad.csv", "gate.json", "--junit", "g.xml")
     assert bad.code == 1
     assert "FAILED: shown to exceed the 20 % that the gate allows: estimated " in " ".join(bad.out.split())
-    assert ElementTree.parse("g.xml").getroot().get("failures") == "1"
+    suite = ElementTree.parse("g.xml").getroot()
+    assert suite.get("failures") == "1"
+    flagged = load_table(Path("results/latest/gate-check.json")).records[0]["flagged"]
+    assert suite.findtext("system-out").endswith(f"; and {round(400 * flagged) - 50} more")  # 50 are listed
     (record,) = load_table(Path("results/latest/gate-check.json")).records
     assert record["unsupported_low"] < 0.5 < record["unsupported_high"]
     ran("gate", "check", "bad.csv", "gate.json", "--max-unsupported", "0.7")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metaeval.core.errors import UserError
-from metaeval.decisions.gate_check import check, verdict
+from metaeval.decisions.gate_check import check, check_sheet, verdict
 from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
 from metaeval.decisions.gate_model import Terms
 
@@ -155,6 +155,8 @@ def test_the_check_of_a_gate_prints_in_a_few_lines_and_knows_its_own_citations()
     assert len(repr(own)) < 1500 > len(repr(gate))
     assert "fitted on" in verdict(own)
     assert "fitted on" not in verdict(other)
+    notes = {note.label: note.text for note in check_sheet(check([{**rows[0], "first": None}, *rows[1:]], gate)).footer}
+    assert notes["unscored"].split()[:2] == ["1", "citation"]
 
 
 @pytest.mark.parametrize(("named", "counted"), [(0, "of answers"), (30, "of 30 answers and"), (92, "of 92 answers;")])

@@ -111,6 +111,13 @@ def test_an_estimate_from_records_holds_the_truth_and_all_labels_are_exact():
     assert found["partial"].high == 0.0
 
 
+def test_blank_labels_and_missing_scores_are_counted():
+    rows = [{**row, "metric": None if number < 7 else row["metric"]} for number, row in enumerate(citations(60, 60))]
+    labels = [{"id": row["id"], "level": row["truth"] if number % 4 else ""} for number, row in enumerate(rows[::3])]
+    notes = dict(estimate(rows, labels, "metric").notes)
+    assert [notes[name].split()[:2] for name in ("not judged", "unscored")] == [["5", "drawn"], ["7", "items"]]
+
+
 @pytest.mark.parametrize("estimand", ["set", "process"])
 def test_a_level_that_no_label_has_is_bounded(estimand):
     rows = [{**row, "truth": "full" if row["truth"] == "partial" else row["truth"]} for row in citations(400, 400)]
@@ -157,6 +164,7 @@ def test_statements_without_a_citation_count_in_the_recall_and_in_its_difference
     found = estimate(one, labels | {f"b{key}": level for key, level in labels.items()}, "metric", other, estimand)
     first, second = (found_ for found_ in found.estimates if found_.measure == "recall")
     assert first.value == pytest.approx(second.value * 160 / 200)
+    assert [text.split()[:2] for label, text in found.notes if label == "recall"] == [["x:", "40"]]
     (recall,) = [found_ for found_ in found.differences if found_.measure == "recall"]
     assert recall.value == pytest.approx(first.value - second.value)
     if estimand == "process":  # how many there are is known from these answers only

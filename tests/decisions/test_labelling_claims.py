@@ -109,6 +109,8 @@ def test_precision_is_told_only_where_all_that_decides_it_is_labelled(tmp_path):
     )
     assert [one.measure for one in found.estimates] == ["alce-recall"]
     assert any(label == "precision" and "not estimated" in text for label, text in found.notes)
+    uncited = f"{len(items.uncited)} claims"
+    assert any(label == "recall" and text.startswith(uncited) for label, text in found.notes)
     alone = {row.id: "full" for row in items.rows if row.id.count("[") == 1 and row.id not in together.values()}
     with pytest.raises(UserError, match=r"no label of a claim with all its passages.*\[2\]\[3\]|\[1\]\[2\]\[3\]"):
         estimate(items, alone, "overlap", assume_sample=True, config=metaeval.RunConfig(results=tmp_path))

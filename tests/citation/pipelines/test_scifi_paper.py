@@ -71,6 +71,9 @@ def test_models_are_blocks_and_strategies_lines_with_the_papers_marks(tables):
         ("tiny", "summary"): [("1.00", "second"), ("0.00", "best"), ("50.00", "second"), ("100.00", "best")],
         ("tiny-lora", "truncated"): [("1.00", ""), ("0.00", "best"), ("100.00", "best"), ("100.00", "best")],
     }
+    # Samples, tokens, density, sentences, and the shares of these with several citations and with one inside.
+    counted = [number for number, _ in cells(tables["table-1"])["systems", "gpt/two-stage"]]
+    assert counted == ["4", "5.0", "1.25", "4", "25.0", "0.0", "–"]
     assert table.legend == "Bold: best of all; underlined: best strategy of its model."
     assert len(table.records) == 5 * 4
 
