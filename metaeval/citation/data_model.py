@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from metaeval.core.errors import UserError, shown
 from metaeval.core.files import sha256_json
+
+if TYPE_CHECKING:
+    from metaeval.citation.citeeval.splitting import Split
 
 MarkProblem = Literal["out of range", "zero", "unparsable"]
 
@@ -54,7 +57,8 @@ class Answer:
     annotations, claims, answers), unchanged, and levels of support (`metaeval.citation.support.level_readings`).
     first: the number by which the text cites the first passage; 0 in some published sets. Numbers everywhere else are
     from 1. sample: the number of the answer among several by one system to the question, from 0 (None: only one).
-    left_out: the pieces of the text that are not read as the answer, in order and without overlap.
+    left_out: the pieces of the text that are not read as the answer, in order and without overlap. split: CiteEval's
+    statements, where the file holds them.
     """
 
     id: str
@@ -67,6 +71,7 @@ class Answer:
     first: int = 1
     sample: int | None = None
     left_out: tuple[LeftOut, ...] = ()
+    split: Split | None = None
 
     def in_sample(self, sample: int) -> Answer:
         """Return the answer with this number of the sample, which is also appended to its id (q1#0)."""

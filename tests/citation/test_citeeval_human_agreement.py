@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from metaeval.citation.citeeval.citation_edits import Edit
+from metaeval.citation.citeeval.edited_answers import improved
 from metaeval.citation.citeeval.evaluate_responses import Rated, values_of
 from metaeval.citation.citeeval.judge import ResponseJudgement
 from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED
-from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response
+from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response, split_responses
 from metaeval.citation.data_model import group_of
 from metaeval.citation.human.agreement import (
     agreement,
@@ -70,8 +72,8 @@ def rated_of(answers, splits, judged, options=PAPER):
 
 
 def results_of(files, options=PAPER, without=(), **changes):
-    answers, splits = zip(*files[0], strict=True)
-    return rated_of(answers, splits, [replace(judged(one.id, without), **changes) for one in answers], options)
+    said = [replace(judged(one.id, without), **changes) for one in files[0]]
+    return rated_of(files[0], split_responses(files[0])[0], said, options)
 
 
 def test_correlations_over_statements_and_responses_are_those_of_columns_written_by_hand(files):
@@ -108,7 +110,7 @@ def test_responses_to_one_query_are_drawn_together_and_stay_in_one_fold(citebenc
         human = read(times)
         answers = [own.answer for own in human.answers]
         said = [replace(judged(one.id.partition("#")[0]), edits={1: (), 2: ()}) for one in answers]
-        results = rated_of(answers, [human.splits[one.id] for one in answers], said)
+        results = rated_of(answers, split_responses(answers)[0], said)
         group, n_groups = group_codes(answers)
         assert n_groups == 4
         edited, _ = edited_statements(human.answers, results, group)
@@ -225,7 +227,8 @@ def written(tmp_path, content):
 
 
 def test_statements_are_those_of_the_file(tmp_path):
-    (first, split), (_, refusal) = read_statements(written(tmp_path, [record(), record(2, [(NO_ANSWER, [])])]))
+    first, second = read_statements(written(tmp_path, [record(), record(2, [(NO_ANSWER, [])])]))
+    split, refusal = first.split, second.split
     assert (first.id, first.question, first.passages[0].title) == ("1", "How long?", "Oder")
     shown = [(one.id, one.number, one.text, one.citations) for one in split.statements]
     assert (shown, split.no_answer, refusal.no_answer) == ([("1", 1, "It is long.", (1, 2))], False, True)
@@ -239,17 +242,24 @@ def test_statements_are_those_of_the_file(tmp_path):
 
 
 def test_files_of_citebench_are_answers_of_the_system_that_they_or_their_names_name(tmp_path):
-    rows = [{**record(1, [("It is long.", [1]), ("It is.", [])]), "model": "m-1"}, record(2)]
+    rows = [{**record(1, [("It is long. It is.", [1]), ("It is.", [])]), "model": "m-1"}, record(2)]
     (tmp_path / "gpt.citeeval").write_text(json.dumps(rows))
     output = {"id": 7, "query": "How long?", "passages": [{"text": "840 km"}], "pred": "It is long [1]. It is."}
     (tmp_path / "llama.json").write_text(json.dumps([output]))
     first, second, third = gather([tmp_path / "gpt.citeeval", tmp_path / "llama.json"])
     # The statements with their marks, as in `cite meta`; an output is as the model wrote it.
-    assert (first.text, second.text, third.text) == ("It is long [1]. It is.", "It is long [1][2].", output["pred"])
+    assert (first.text, second.text) == ("It is long. It is [1]. It is.", "It is long [1][2].")
+    assert third.text == output["pred"]
     assert [one.system for one in (first, second, third)] == ["m-1", "gpt", "llama"]
     assert group_of(first) == group_of(third) == "How long?"
-    cut = split_response(first, PAPER, RULES)
-    assert [(one.text, one.citations) for one in cut.statements] == [("It is long.", (1,)), ("It is.", ())]
+    # A sentence that was joined to another one at publication stays so, before and after an edit.
+    edited = improved(first, split_response(first, PAPER, RULES), {1: [Edit("add", 1, 2)]}).answer
+    assert edited.text == "It is long. It is [1][2]. It is."
+    for answer, cited in ((first, (1,)), (edited, (1, 2))):
+        cut = split_response(answer, PAPER, RULES)
+        assert [(one.text, one.citations) for one in cut.statements] == [("It is long. It is.", cited), ("It is.", ())]
+        assert [answer.text[one.start : one.end] for one in cut.statements] == [answer.text[:-7], "It is."]
+    assert split_responses([first, second, third])[1] == f"as published and {RULES.name}"
 
 
 def test_human_judgements(tmp_path):

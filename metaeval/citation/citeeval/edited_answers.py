@@ -19,6 +19,7 @@ from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
 from metaeval.citation.data_model import Answer
 from metaeval.citation.marks_and_sentences import MarkStyles, brackets
+from metaeval.citation.readers.citebench import stating
 from metaeval.corpus.sentences import OPENING, SentenceSplitter
 from metaeval.llm.messages import Ask
 
@@ -85,6 +86,7 @@ def improved(
     passages = [number for number in answer.with_text if number <= (options.highest or number)]
     changes: list[_Change] = []
     done: dict[int, tuple[Edit, ...]] = {}
+    cited: dict[int, tuple[int, ...]] = {}
     fates: dict[int, Fate] = {}
     problems: Counter[str] = Counter()
     for statement in split.statements:
@@ -99,10 +101,14 @@ def improved(
             continue
         fates[statement.number] = "changed" if new_changes else "unchanged"
         changes += new_changes
-        done[statement.number] = tuple(able)
+        done[statement.number], cited[statement.number] = tuple(able), tuple(after)
         problems.update(wrong)
         problems["own knowledge"] += sum(e.action == "add" and e.citation == OWN_KNOWLEDGE for e in statement_edits)
-    return Improved(replace(answer, text=_applied(answer.text, changes)), done, fates, +problems)
+    edited = replace(answer, text=_applied(answer.text, changes))
+    if answer.split is not None:
+        cut = (replace(each, citations=cited.get(each.number, each.citations)) for each in answer.split.statements)
+        edited = stating(answer, replace(answer.split, statements=tuple(cut)))
+    return Improved(edited, done, fates, +problems)
 
 
 def judged_round(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
 from metaeval.citation.data_model import Answer, Mark
@@ -65,14 +65,25 @@ class Split:
     unread: tuple[Mark, ...] = ()
 
 
+def split_responses(
+    answers: Sequence[Answer], options: CiteEvalOptions = PAPER, splitter: SentenceSplitter = RULES
+) -> tuple[list[Split], str]:
+    """Return the statements of responses, and what cut them: the splitter's name, "as published", or both."""
+    names = sorted({"as published" if answer.split else splitter.name for answer in answers})
+    return [split_response(answer, options, splitter) for answer in answers], " and ".join(names)
+
+
 def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: SentenceSplitter = RULES) -> Split:
-    """Return the statements of a response, split into lines and then sentences.
+    """Return the statements of a response: those of its file, or else its lines, split into sentences.
 
     Marks that open a sentence go to the sentence before (see the option `leading`). A block of reasoning that opens the
     response is left out. A sentence that
     states nothing is dropped, and one that holds only marks: these go to the sentence before, and are
     unread without one. Raises `UserError` on an empty line with the option stops=true.
     """
+    if answer.split is not None:
+        statements = (replace(each, no_text=answer.cites_blank(each.citations)) for each in answer.split.statements)
+        return replace(answer.split, statements=tuple(statements))
     reading = reading_of(answer)
     thinking = re.match(r"\s*<thinking>.*?</thinking>", reading.text, re.DOTALL)  # where the text is not cleaned
     reading = reading.part(thinking.end() if thinking else 0, len(reading.text)).stripped()

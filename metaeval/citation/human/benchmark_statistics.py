@@ -10,6 +10,7 @@ from pathlib import Path
 from metaeval.citation.citeeval.citation_edits import ACTIONS, KEEP, Edit
 from metaeval.citation.citeeval.evaluate_responses import Rated
 from metaeval.citation.citeeval.options_and_values import CONTEXTS
+from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import group_of
 from metaeval.citation.human.rated_statements import HumanAnswer, HumanSet, RatedStatement
 from metaeval.citation.human.rating_files import read_human_set, read_statements
@@ -27,12 +28,15 @@ def read_benchmark(path: Path, human: Path | None = None) -> HumanSet:
     if human is not None:
         return read_human_set([path], "citebench", human)
     (name,) = named_files([path], "responses")
-    pairs = [(replace(answer, system=answer.system or name), split) for answer, split in read_statements(path)]
+    read = [replace(answer, system=answer.system or name) for answer in read_statements(path)]
     answers = tuple(
-        HumanAnswer(answer, tuple(RatedStatement(each.start, each.end, each.text, ()) for each in split.statements))
-        for answer, split in pairs
+        HumanAnswer(
+            answer,
+            tuple(RatedStatement(each.start, each.end, each.text, ()) for each in split_response(answer).statements),
+        )
+        for answer in read
     )
-    return HumanSet(answers, splits={answer.id: split for answer, split in pairs})
+    return HumanSet(answers)
 
 
 def bench_statistics(human: HumanSet) -> list[BenchRecord]:
@@ -46,7 +50,7 @@ def bench_statistics(human: HumanSet) -> list[BenchRecord]:
     records: list[BenchRecord] = []
     for system in systems if len(systems) == 1 else [*systems, "all"]:
         chosen = [rated for rated in human.answers if system in ("all", rated.answer.system)]
-        statements = [each for rated in chosen for each in human.splits[rated.answer.id].statements]
+        statements = [each for rated in chosen for each in split_response(rated.answer).statements]
         record: BenchRecord = {
             "system": system,
             "queries": len({group_of(rated.answer) for rated in chosen}),

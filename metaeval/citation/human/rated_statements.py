@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from metaeval.citation.citeeval.splitting import Split
 from metaeval.citation.data_model import Answer, group_of
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.core.errors import UserError
@@ -98,13 +97,12 @@ class HumanAnswer:
 class HumanSet:
     """Rated answers. dropped: counts of what the file reader left out or the scenario "cited" masked, by reason.
 
-    people, splits: CiteBench's judgements and statements, by answer id; empty for other data.
+    people: CiteBench's judgements, by answer id; empty for other data.
     """
 
     answers: tuple[HumanAnswer, ...]
     dropped: Counter[str] = field(default_factory=Counter)
     people: Mapping[str, Sequence[HumanStatement]] = field(default_factory=dict)
-    splits: Mapping[str, Split] = field(default_factory=dict)
 
     @property
     def annotators(self) -> int:
@@ -142,7 +140,7 @@ def cited_alone(human: HumanSet) -> HumanSet:
         has_rating = any(rating is not None for rating in rated.ratings)
         emptied = has_rating and all(statement.rating is None for statement in kept)
         answers.append(HumanAnswer(rated.answer, tuple(kept), emptied))
-    return HumanSet(tuple(answers), +dropped, human.people, human.splits)
+    return HumanSet(tuple(answers), +dropped, human.people)
 
 
 def rating_of(ratings: Sequence[float | None]) -> float | None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metaeval.citation.citeeval.options_and_values import CONTEXTS
-from metaeval.citation.citeeval.splitting import ResponseStatement, Split
+from metaeval.citation.citeeval.splitting import ResponseStatement, split_response
 from metaeval.citation.data_model import Answer, check_ids, writable
 from metaeval.citation.human import rated_statements
 from metaeval.citation.human.rated_statements import (
@@ -34,7 +34,7 @@ from metaeval.citation.human.rated_statements import (
 )
 from metaeval.citation.readers.answer_files import form_of, named_files
 from metaeval.citation.readers.answers_jsonl import read_own
-from metaeval.citation.readers.citebench import read_bench, with_offsets
+from metaeval.citation.readers.citebench import read_bench
 from metaeval.citation.readers.expertqa import URLS_ALONE, read_judged
 from metaeval.core.errors import UserError, shown, unknown
 from metaeval.core.parsing import read_object
@@ -105,21 +105,20 @@ def _citebench(files: Mapping[str, Path], people: Mapping[str, Sequence[HumanSta
     """Return CiteBench's responses that have judgements (`people`); their text is that of the published statements."""
     answers: list[HumanAnswer] = []
     judged: dict[str, Sequence[HumanStatement]] = {}
-    splits: dict[str, Split] = {}
-    responses = [(name, path, *pair) for name, path in files.items() for pair in read_statements(path)]
-    check_ids((answer.id for *_, answer, _ in responses), "responses", "the files")
-    for name, path, answer, split in responses:
+    responses = [(name, path, answer) for name, path in files.items() for answer in read_statements(path)]
+    check_ids((answer.id for *_, answer in responses), "responses", "the files")
+    for name, path, answer in responses:
         if answer.id not in people:
             continue
-        judged[answer.id] = match_judgements(answer.id, split.statements, people, f"in {path}")
-        answer, splits[answer.id] = with_offsets(answer, split)
+        statements = split_response(answer).statements
+        judged[answer.id] = match_judgements(answer.id, statements, people, f"in {path}")
         rated = tuple(
             RatedStatement(statement.start, statement.end, statement.text, judgement.ratings)
-            for statement, judgement in zip(splits[answer.id].statements, judged[answer.id], strict=True)
+            for statement, judgement in zip(statements, judged[answer.id], strict=True)
         )
         answers.append(HumanAnswer(replace(answer, system=answer.system or name), rated))
     dropped = Counter({"responses without judgements": len(responses) - len(answers)})
-    return HumanSet(tuple(answers), +dropped, judged, splits)
+    return HumanSet(tuple(answers), +dropped, judged)
 
 
 def _own(files: Mapping[str, Path], rows: Mapping[str, Sequence[DataRow]]) -> HumanSet:
@@ -219,7 +218,7 @@ _CONTEXT_NUMBERS: Mapping[Any, int | None] = {None: None} | {
 }
 
 
-def read_statements(path: Path) -> list[tuple[Answer, Split]]:
+def read_statements(path: Path) -> list[Answer]:
     """Read the responses of a `.citeeval` file with their statements (see `metaeval.citation.readers.citebench`).
 
     Raises `UserError` on another format, without responses, and for duplicate ids.
@@ -227,7 +226,7 @@ def read_statements(path: Path) -> list[tuple[Answer, Split]]:
     responses = [*read_bench([*read_rows(path)])]
     if not responses:
         raise UserError(f"{path} holds no responses: give a file with at least one.")
-    check_ids((answer.id for answer, _ in responses), "responses", path)
+    check_ids((answer.id for answer in responses), "responses", path)
     return responses
 
 

@@ -20,7 +20,7 @@ from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.judge_replies import JudgeMode
 from metaeval.citation.citeeval.options_and_values import PROFILES, CitedScenario, UncitedStatements
-from metaeval.citation.citeeval.splitting import Split, split_response
+from metaeval.citation.citeeval.splitting import Split, split_responses
 from metaeval.citation.data_model import answer_cells
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.citation.pipelines import options as shared
@@ -147,7 +147,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
     answers, splitter = shared.answers_in(options), find_sentence_splitter(options.splitter)
     for answer in answers:
         retrieval_quality(answer)  # what cannot be read is refused before anything is asked
-    splits = [split_response(answer, profile, splitter) for answer in answers]
+    splits, split = split_responses(answers, profile, splitter)
     if options.dry_run:
         requests = [question.request for question in questions_of(answers, splits, asking)]
         requests += [inquiry.request for inquiry in inquiries_of(answers, splits, asking, by_model)]
@@ -163,7 +163,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
     names = [*(["autoais"] if judges.cutoffs else []), *rated.baselines, *(["attrscore"] if labellers.names else [])]
     definitions = [Definition("citeeval", "CiteEval", measures, _READING[options.mode])]
     definitions += [baseline_definition(name, rated, options.scenario) for name in dict.fromkeys(names)]
-    cited = rated_table(options, rated, judges.config, splitter.name, definitions, **chosen)
+    cited = rated_table(options, rated, judges.config, split, definitions, **chosen)
     main, *_ = rated.whole(rated.main, options.scenario)
     cited.add(
         asking.model,

@@ -23,7 +23,7 @@ from metaeval.citation.citeeval.edited_answers import Round, counts_of, further_
 from metaeval.citation.citeeval.evaluate_responses import cells
 from metaeval.citation.citeeval.judge import asked_fields, questions_of
 from metaeval.citation.citeeval.options_and_values import PROFILES, CitedScenario
-from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.splitting import split_responses
 from metaeval.citation.marks_and_sentences import cleaned, find_sentence_splitter
 from metaeval.citation.measures import means, value_of
 from metaeval.citation.pipelines import options as shared
@@ -63,8 +63,9 @@ def _run(options: ImproveCommand, progress: Progress) -> Done:
     if len(options.files) > 1:
         raise UserError(f"One file can be improved at a time, and {len(options.files)} are given: give one.")
     asking, profile, config = options.asking(), PROFILES[options.profile], options.run()
-    answers, splitter = list(map(cleaned, shared.answers_in(options))), find_sentence_splitter(options.splitter)
-    splits = [split_response(answer, profile, splitter) for answer in answers]
+    read, splitter = shared.answers_in(options), find_sentence_splitter(options.splitter)
+    answers = [answer if answer.split else cleaned(answer) for answer in read]
+    splits, split = split_responses(answers, profile, splitter)
     if options.dry_run:
         questions = list(questions_of(answers, splits, asking))
         estimate = estimate_for([question.request for question in questions], asking)
@@ -86,7 +87,7 @@ def _run(options: ImproveCommand, progress: Progress) -> Done:
         check_edited(first.rated, asking, f"None of {len(answers):,} answers was judged, and nothing is written")
         rounds, circling = further_rounds(first, options.rounds, ask, asking, profile, splitter)
         models = chat.models
-    cited = rated_table(options, first.rated, config, splitter.name, rounds=options.rounds)
+    cited = rated_table(options, first.rated, config, split, rounds=options.rounds)
     last = rounds[-1].rated
     missing = last.values["auto"].missing
 

@@ -16,7 +16,7 @@ from metaeval.citation.citeeval.citation_edits import PUBLISHED, coefficients_te
 from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.options_and_values import PROFILES
-from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.splitting import split_responses
 from metaeval.citation.human.rated_statements import HumanSet
 from metaeval.citation.human.rating_files import read_human_set
 from metaeval.citation.human.refitting import FOLDS, Refit, agreement, edited_statements, fit, human_edited
@@ -72,7 +72,7 @@ def _run(options: RefitCommand, progress: Progress) -> Done:
     asking, splitter = options.asking(uncited="fails"), find_sentence_splitter(options.splitter)
     human = read_human_set(options.files, options.format, options.human)
     answers = [rated.answer for rated in human.answers]
-    splits = [human.splits.get(answer.id) or split_response(answer, profile, splitter) for answer in answers]
+    splits, split = split_responses(answers, profile, splitter)
     if options.dry_run:
         estimate = estimate_for([question.request for question in questions_of(answers, splits, asking)], asking)
         return shared.estimated(config, f"{count(len(answers), 'answer')} to be edited: {estimate}")
@@ -96,7 +96,7 @@ def _run(options: RefitCommand, progress: Progress) -> Done:
         "profile": options.profile,
         "index_shift": profile.index_shift,
     }
-    fields = {"profile": options.profile, "splitter": splitter.name, **asked_fields(asking, models)}
+    fields = {"profile": options.profile, "splitter": split, **asked_fields(asking, models)}
     return _done(options, human, fitted, fields, origin)
 
 

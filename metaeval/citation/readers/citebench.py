@@ -24,10 +24,10 @@ from metaeval.corpus.data_rows import DataRow
 _PUBLISHED_ID = re.compile(r"(.{1,200}?_[0-9]{1,4}_psgs)(?![A-Za-z0-9])")
 
 
-def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:
+def read_bench(rows: Sequence[DataRow]) -> Iterator[Answer]:
     """Yield the responses of a `.citeeval` file, each with its statements as cut and numbered in the file.
 
-    The offsets of the published statements are not known, and are 0 (see `with_offsets`).
+    Their offsets in the prediction are not known: the text is that of the statements (see `stating`).
     """
     for row in rows:
         sample, passages = row.identifier("sample_idx"), passages_of(row, "passages")
@@ -37,21 +37,23 @@ def read_bench(rows: Sequence[DataRow]) -> Iterator[tuple[Answer, Split]]:
         statements: list[ResponseStatement] = []
         for number, entry in enumerate(row.rows("prediction_sentences_and_citations"), start=1):
             text, citations = entry.text("sentence"), tuple(dict.fromkeys(entry.numbers("citations")))
-            name, blank = entry.identifier("id"), answer.cites_blank(citations)
-            statements.append(ResponseStatement(number, text, citations, start=0, end=0, id=name, no_text=blank))
+            statements.append(ResponseStatement(number, text, citations, start=0, end=0, id=entry.identifier("id")))
         check_ids((statement.id for statement in statements), "statements", row.where)
         no_answer = [statement.text for statement in statements] == [NO_ANSWER]
-        yield answer, Split(tuple(statements), no_answer)
+        yield stating(answer, Split(tuple(statements), no_answer))
 
 
-def with_offsets(answer: Answer, split: Split) -> tuple[Answer, Split]:
-    """Return the response with its statements and their marks as its text, and the statements with offsets in it."""
+def stating(answer: Answer, split: Split) -> Answer:
+    """Return the response with these statements, and with them and their marks as its text, in which they have offsets.
+
+    What was left out of another text is not left out of this one.
+    """
     text, places = write_statements([(statement.text, statement.citations) for statement in split.statements])
     statements = tuple(
         replace(statement, start=start, end=end)
         for statement, (start, end) in zip(split.statements, places, strict=True)
     )
-    return replace(answer, text=text), Split(statements, split.no_answer)
+    return replace(answer, text=text, split=Split(statements, split.no_answer), left_out=())
 
 
 def read_system(rows: Sequence[DataRow]) -> Iterator[Answer]:
@@ -65,7 +67,7 @@ CITEBENCH = AnswerFormat(
     name="citebench",
     title="CiteBench (.citeeval): responses cut into statements",
     needs=("sample_idx", "prediction_sentences_and_citations"),
-    read_file=lambda rows, _: (with_offsets(*pair)[0] for pair in read_bench(rows)),
+    read_file=lambda rows, _: read_bench(rows),
 )
 SYSTEM = whole_file(
     "citebench-system", "CiteBench: the outputs of a system", ("query", "pred", "passages"), read_system

@@ -135,7 +135,8 @@ def bench(citebench, tmp_path):
     texts = [f"{word}. 1 2 3 4 says {' '.join(made.names_in[n])}" for n, word in ((1, "First"), (2, "Second"))]
     statements, people = citebench(responses, [{"title": "", "text": text} for text in texts])
     read, replies = read_human_set([statements], human=people), tmp_path / "judge.jsonl"
-    answers, splits = [own.answer for own in read.answers], list(read.splits.values())
+    answers = [own.answer for own in read.answers]
+    splits = [answer.split for answer in answers]
     questions = inquiries_of(answers, splits, Asking(model="t"), BASELINES)
     said = made.replies(questions, [answer.id for answer in answers])
     recording(lambda _: said, replies)([each.request for each in questions])

@@ -110,6 +110,15 @@ def test_scores_of_systems_on_paper(cite):
     assert [choice for choice in choices if choice not in line] == []
 
 
+def test_the_statements_of_a_published_file_are_rated_as_they_were_cut(cite):
+    cut = [{"id": 1, "sentence": "Barges carry coal. So. 1. Much.", "citations": [2]}]
+    row = {"sample_idx": "s", "query": "q", "prediction": "Barges.", "prediction_sentences_and_citations": cut}
+    found = cite([row])
+    (row,) = found["citeeval-omission"]
+    assert (row["omission"], row["words"], of(found)["answers", "t", "rating"]["value"]) == (0, 6, 0.75)
+    assert "|splitter:as published|" in found.signatures[0]
+
+
 def test_what_could_not_be_judged_is_counted_and_listed(cite):
     found = cite()
     counts = counted(found)

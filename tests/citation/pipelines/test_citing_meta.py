@@ -393,7 +393,8 @@ def ask(requests):
 def test_the_main_table_of_citeeval_is_one_command(meta, bench_files, tmp_path):
     statements, people = bench_files
     read, replies = read_human_set([statements], human=people), tmp_path / "judge.jsonl"
-    answers, splits = [own.answer for own in read.answers], list(read.splits.values())
+    answers = [own.answer for own in read.answers]
+    splits = [answer.split for answer in answers]
     results = evaluate(answers, splits, recording(ask, replies), Asking(model="t"), baselines=("lqac", "attrscore"))
     others = [1, 0.25, 0, 0.5, 0, 0.75, 0.5]
     places = [(own.answer.id, one) for own in read.answers for one in own.statements]

@@ -35,7 +35,7 @@ from metaeval.citation.citeeval.evaluate_responses import (
 )
 from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, questions_of
 from metaeval.citation.citeeval.options_and_values import PROFILES as CITEEVAL
-from metaeval.citation.citeeval.splitting import split_response
+from metaeval.citation.citeeval.splitting import split_responses
 from metaeval.citation.human.rated_statements import Aligned, Gaps, Level, cited_alone, rated_levels
 from metaeval.citation.human.rating_files import read_human_set
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
@@ -154,12 +154,7 @@ class MetaEvaluation:
             raise UserError(f"No answer in {self.name} has passages to judge by: give answers with passages.")
         self.profile = "paper" if options.profile == "aliice" else options.profile
         self.citeeval, self.splitter = CITEEVAL[self.profile], find_sentence_splitter(options.splitter)
-        published = self.human.splits
-        self.splits = [
-            published[answer.id] if published else split_response(answer, self.citeeval, self.splitter)
-            for answer in self.answers
-        ]
-        self.split = "as published" if published else self.splitter.name
+        self.splits, self.split = split_responses(self.answers, self.citeeval, self.splitter)
         self.readings = []
         if "alce" in self.names:
             self.readings.append(read_alce(self.answers, find_profile(PROFILES, options.profile), self.splitter))

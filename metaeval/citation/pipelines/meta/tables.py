@@ -246,8 +246,7 @@ def _systems(meta: MetaEvaluation, level: Level) -> Records:
 def _agreements(meta: MetaEvaluation) -> Records:
     """Yield the agreement with people by CiteEval's procedure."""
     human, answers = meta.human, meta.answers
-    splits = [human.splits[answer.id] for answer in answers]
-    cited = np.array([bool(each.citations) for split in splits for each in split.statements], dtype=np.bool_)
+    cited = np.array([bool(each.citations) for split in meta.splits for each in split.statements], dtype=np.bool_)
     for scenario, measurement in product(SCENARIOS, meta.measured):
         drawn, judged = resampling_of(meta.config), {f"citeeval:{key}": key for key in MEASURES}.get(measurement.name)
         if judged and meta.rated:
