@@ -82,8 +82,8 @@ def split_response(answer: Answer, options: CiteEvalOptions = PAPER, splitter: S
     unread without one. Raises `UserError` on an empty line with the option stops=true.
     """
     if answer.split is not None:
-        statements = (replace(each, no_text=answer.cites_blank(each.citations)) for each in answer.split.statements)
-        return replace(answer.split, statements=tuple(statements))
+        published = (replace(each, no_text=answer.cites_blank(each.citations)) for each in answer.split.statements)
+        return replace(answer.split, statements=tuple(published))
     reading = reading_of(answer)
     thinking = re.match(r"\s*<thinking>.*?</thinking>", reading.text, re.DOTALL)  # where the text is not cleaned
     reading = reading.part(thinking.end() if thinking else 0, len(reading.text)).stripped()
