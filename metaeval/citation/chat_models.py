@@ -137,9 +137,10 @@ def chat_request(
 ) -> ChatRequest:
     """Return the request that sends one message, `content`, to the chat model.
 
-    options: a `ChatOptions`, or an object with its fields. form: the `response_format` that a reply should match: sent
-    if `options.output` is auto or json_schema, only kept with the request if it is json, dropped for every other value
-    (None: any reply will do). max_tokens: limit of the reply in place of the option's (None: the option's).
+    options: a `ChatOptions`, or an object with its fields; `reading` is of `judge.Asking` alone. form: the
+    `response_format` that a reply should match: sent if `options.output` is auto or json_schema, only kept with the
+    request if it is json, dropped for every other value (None: any reply will do). max_tokens: limit of the reply in
+    place of the option's (None: the option's).
     """
     sampling = {"temperature": options.temperature, "top_p": options.top_p, "seed": options.seed}
     form = None if options.output == "text" else form
@@ -149,7 +150,8 @@ def chat_request(
         body["response_format"] = form
     messages = [{"role": options.role, "content": content}]
     loose = form is not None and options.output == "auto"
-    return ChatRequest({**body, **options.extra, "messages": messages}, form=form, loose=loose)
+    repairs = getattr(options, "reading", "") == "repaired"
+    return ChatRequest({**body, **options.extra, "messages": messages}, form=form, loose=loose, repairs=repairs)
 
 
 class ChatOptions(ModelOptions):

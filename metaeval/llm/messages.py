@@ -67,6 +67,8 @@ class ChatRequest:
     """The `response_format` that a reply should keep to, be it sent or only described in the prompt."""
     loose: bool = field(default=False, compare=False)
     """Whether `response_format` may be left out of the body where the endpoint refuses it."""
+    repairs: bool = field(default=False, compare=False)
+    """Whether the reply is `repaired` when it is read."""
 
     @property
     def plain(self) -> ChatRequest:
@@ -224,11 +226,13 @@ def _object_in(text: str) -> str:
 def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:
     """Return whether a reply breaks its request's schema, list entries aside, or is refused, filtered, cut or empty.
 
-    False for a failure, and for a request without a schema (`form`).
+    False for a failure, for a request without a schema (`form`), and for a reply that is repaired where the request
+    says so.
     """
     if request.form is None or isinstance(answer, Failure):
         return False
-    return not answer.whole or read_object(answer.content, request.form, any_entries=True) is None
+    repairs = Counter[str]() if request.repairs else None
+    return not answer.whole or read_object(answer.content, request.form, any_entries=True, repairs=repairs) is None
 
 
 def _unfenced(text: str) -> str:

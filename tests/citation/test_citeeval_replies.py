@@ -8,9 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metaeval.citation.chat_models import chat_request
 from metaeval.citation.citeeval.citation_edits import REASONS, Edit
+from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.judge_replies import ParsedReply, read_json, read_released, read_tags, reply_schema
 from metaeval.core.errors import UserError
+from metaeval.llm.messages import is_malformed
+from tests.citation.generation_made import reply as made
 
 DELETE = {"action": "delete", "citation": 6, "reason": "misleading"}
 ADD = {"action": "add", "citation": 7, "reason": "credibility"}
@@ -99,6 +103,11 @@ def test_what_takes_no_guess_is_repaired_and_counted_and_nothing_else(case):
         assert said == ParsedReply(edits={n: edits[n] for n in stars}, stars=stars, problems=Counter(case["counted"]))
     is_repaired = any(name.startswith("repaired") for name in case["counted"])
     assert (read_json(case["text"], "editing", {1, 2}, strict=True) == said) == (not is_repaired)
+    # A second try (ask_again) is for what will not be read, and for nothing else.
+    for reading in ("repaired", "strict"):
+        request = chat_request(Asking(model="t", reading=reading), "", reply_schema("editing"))
+        read = read_json(case["text"], "editing", {1, 2}, strict=reading == "strict")
+        assert is_malformed(request, made(case["text"])) == (read is None)
 
 
 def test_a_context_is_repaired_but_for_one_that_there_is_not():
