@@ -22,6 +22,10 @@ REFUSED = {
     "": (EVERY[:3], "and none is given: give --model NAME"),
     "--model tiny -s scenario=citde": (EVERY[1:3], "'full' or 'cited'"),
     "--model tiny -s chat.concurency=1": (EVERY[1:3], "concurency"),
+    "--model tiny -s chat.model=large": (EVERY, '"tiny" and, as chat.model, "large"'),
+    "--model tiny -s uncited=fails -s chat.uncited=rated": ((CITEEVAL,), 'chat.uncited, "rated"'),
+    "--model tiny -s chat.mode=cot -s mode=vanilla": ((CITEEVAL,), '"vanilla" and, as chat.mode, "cot"'),
+    "--model tiny -s mode=cot -s chat.mode=cot": ((CITEEVAL,), "OPENAI_API_KEY is not set"),
     "--model tiny -s concurrency=1": (EVERY[1:3], "'chat.concurrency'"),
 }
 

@@ -161,7 +161,7 @@ def _run(options: CiteEvalCommand, progress: Progress) -> Done:
     measures = [replace(measure, ranks=key == rated.main) for key, measure in MEASURES.items() if key in rated.values]
     measures.append(Measure("answers", "answers", "", 1, 0))
     names = [*(["autoais"] if judges.cutoffs else []), *rated.baselines, *(["attrscore"] if labellers.names else [])]
-    definitions = [Definition("citeeval", "CiteEval", measures, _READING[options.mode])]
+    definitions = [Definition("citeeval", "CiteEval", measures, _READING[asking.mode])]
     definitions += [baseline_definition(name, rated, options.scenario) for name in dict.fromkeys(names)]
     cited = rated_table(options, rated, judges.config, split, definitions, **chosen)
     main, *_ = rated.whole(rated.main, options.scenario)

@@ -26,7 +26,7 @@ from metaeval.core.config import (
     TrustSettings,
 )
 from metaeval.core.declared import ExistingPath, Flag, metric_names, validated
-from metaeval.core.errors import UserError
+from metaeval.core.errors import UserError, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -236,8 +236,13 @@ def chat_options(kind: type[Kind], options: AsksChat, purpose: str = "judges", *
     Raises
     ------
     UserError
-        For a wrong option, where no model is named, and for two sources of replies.
+        For a wrong option, one with two values, where no model is named, and for two sources of replies.
     """
+    typed = {"model", "budget", "base_url", "batch", "ask_again", *defaults} & options.model_fields_set
+    for name, value in options.chat.items():
+        if name in typed and str(getattr(options, name)) != str(value):
+            two = f"{shown(str(getattr(options, name)))} and, as chat.{name}, {shown(str(value))}"
+            raise UserError(f"{name} has two values, {two}: give one of them.")
     if options.record is not None and options.replay is not None:
         raise UserError("Replies are recorded or replayed, not both: give only one of --record and --replay.")
     if options.replay is not None and (options.requests or options.batch):
@@ -250,8 +255,8 @@ def chat_options(kind: type[Kind], options: AsksChat, purpose: str = "judges", *
     if not values.get("model"):
         how = "--model NAME (with export OPENAI_API_KEY=..., or --base-url http://HOST:PORT/v1), or --replay FILE"
         raise UserError(f"A chat model {purpose}, and none is given: give {how}.")
-    typed = options.model_dump(include={"base_url", "batch", "ask_again"}, exclude_none=True)
-    return validated(kind, {**values, **typed}, "the options of the chat model")
+    values |= options.model_dump(include={"base_url", "batch", "ask_again"}, exclude_none=True)
+    return validated(kind, values, "the options of the chat model")
 
 
 def estimated(config: RunConfig, text: str) -> Done:
