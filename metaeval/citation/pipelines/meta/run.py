@@ -95,7 +95,8 @@ class MetaOptions(shared.AsksChat, shared.JudgedByMetrics, StatisticsSettings, P
     """Value of a statement without one, on either side: left out, response (its response's), or full marks (also 1 for
     a response without any)."""
     profile: Literal["paper", "released", "aliice"] = "paper"
-    """Definition of the pipelines: paper, released, or aliice (ALCE in ALiiCE's paper)."""
+    """Definition of the pipelines: paper, released, or aliice (ALCE in ALiiCE's paper). SCiFi's stays that of 'cite
+    scifi' without a profile."""
     facts: Literal["parser", "model"] = "parser"
     """What makes SCiFi's facts: parser, or model (the chat model)."""
     splitter: shared.Splitter = "auto"
