@@ -77,6 +77,8 @@ class ScifiTablesOptions(FactOptions):
             raise unknown("table", str(wrong[0]), ("1", "2", "3"))
         if 3 in self.table and not self.trained:
             raise UserError("Table 3 compares models before and after training: name them with --trained BEFORE=AFTER.")
+        if self.trained and self.table and 3 not in self.table:
+            raise UserError("--trained names the models of Table 3, which --table leaves out: add --table 3.")
         return self.table or ((1, 2, 3) if self.trained else (1, 2))
 
 

@@ -81,6 +81,7 @@ def _cited(row: DataRow) -> list[tuple[int, int]]:
         if not 0 <= offset <= len(paragraph):
             raise citation.error("position", f"an offset in the paragraph, 0 to {len(paragraph)}")
         if not 1 <= number <= documents:
-            raise citation.error("document", f"a number from 1 to {documents}")
+            allowed = f"a number from 1 to {documents}" if documents else "none, since the sample has no documents"
+            raise citation.error("document", allowed)
         citations.append((offset, number))
     return citations

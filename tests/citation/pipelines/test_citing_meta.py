@@ -331,6 +331,8 @@ def test_annotators_and_what_is_valued(meta):
         ({"pipelines": ("acle",)}, (), "Did you mean 'alce'"),
         ({"pipelines": ("autoais",), "threshold": "soft"}, (), "AutoAIS needs decisions"),
         ({"pipelines": ("citeeval",)}, (), "A chat model judges, and none is given"),
+        ({"pipelines": ("lqac",), "model": "tiny"}, ("chat.output=text",), "prompt of lqac asks for JSON"),
+        ({"pipelines": ("citeeval",), "model": "tiny"}, ("chat.output=text",), "prompt of attribution asks for JSON"),
         ({"model": "tiny"}, (), "None of these pipelines uses a chat model"),
         ({}, ("gaps=repsonse",), "it should be 'left out', 'response' or 'full marks'"),
         ({"answers": {"a": ("Ships [1].", "s", "g", [(0.5,)])}}, (), "holds 1 rating"),

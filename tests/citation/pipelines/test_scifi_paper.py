@@ -146,6 +146,7 @@ def test_only_questions_that_both_answered_are_compared():
         ({"table": [7]}, "'7'"),
         ({"table": [3]}, "Table 3"),
         ({"trained": ["tiny"]}, "BEFORE=AFTER"),
+        ({"trained": ["tiny=tiny-lora"], "table": [1, 2]}, "add --table 3"),
         ({"trained": ["gpt=other"]}, "no strategy in common"),
         ({"table": [1], "by": ["topics"]}, '"topics"'),
     ],

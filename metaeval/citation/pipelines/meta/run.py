@@ -129,7 +129,10 @@ class MetaEvaluation:
         self.asking = self.chat = None
         if self.by_model or "citeeval" in self.names or (has_facts and options.facts == "model"):
             self.asking = shared.chat_options(Asking, options)
-            load_prompts(self.asking)
+            if "citeeval" in self.names:
+                load_prompts(self.asking)
+            elif self.by_model and self.asking.output == "text":
+                raise UserError(f"The prompt of {self.by_model[0]} asks for JSON: leave chat.output=text out.")
             # SCiFi's model has other defaults than CiteEval's judge.
             named = self.asking.model_fields_set & ChatOptions.model_fields.keys()
             self.chat = ChatOptions(**self.asking.model_dump(include=named))
