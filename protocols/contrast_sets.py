@@ -218,7 +218,7 @@ def _above(rows: Judgements, options: Mapping[str, str]) -> Floats:
 PROTOCOL = Protocol(
     name="contrast",
     title="What edits do to scores",
-    measures=(Measure("fall", "Falls", about=_FALLS, blind=lambda rows: "" if _pairs(rows)[0].size else NO_EDITS),),
+    measures=(Measure("fall", "Falls", about=_FALLS, blind=_blind),),
     shown=lambda rows, options: tuple(measure.key for measure in measures_of(rows) if measure.key != "originals"),
     evaluate=evaluate,
     replicate=replicates,

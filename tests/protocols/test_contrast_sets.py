@@ -124,7 +124,8 @@ def test_what_the_data_lack_is_left_out_and_edits_without_an_original_are_counte
     gone = (rows.kind == "original") & (rows.pool == rows.pool[pairs_of(rows, "year")[0][0]])
     left = int((rows.pool == rows.pool[gone][0]).sum()) - 1
     assert evaluate(rows.rows(~gone), Resampling(), {}).excluded == {LEFT_OUT: left}
-    for lacking in (replace(rows, kind=None), rows.rows(rows.kind != "original")):
+    every = np.where(rows.kind == "original", rows.kind, [f"k{row}" for row in range(rows.kind.size)])
+    for lacking in (replace(rows, kind=None), rows.rows(rows.kind != "original"), replace(rows, kind=every)):
         assert PROTOCOL.shown(lacking, {}) == ("fall",)
         assert PROTOCOL.measure("fall").blind(lacking)
 
