@@ -93,7 +93,7 @@ def months(case: EditCase) -> Iterator[Swap]:
 _YEAR = re.compile(r"(?<![\w.,$€£/–-])(?:1[5-9]\d\d|20[0-2]\d)(?![\w%/–-]|[.,]\d)")
 _BEFORE_YEAR = re.compile(rf"(?:^|\(|\d,\s|\b(?:{'|'.join(WORDS['before_years'])}|{MONTHS}),?\s)\Z", re.IGNORECASE)
 # Behind a year: a name, which it may belong to, or a plural noun, which it may count.
-_NO_YEAR = re.compile(r"\s[A-Z$€£]|\s(?!(?:was|is|has|as|his|its|this|does|thus|across)\b)[a-z]+s\b")
+_NO_YEAR = re.compile(r"\s[A-Z$€£×]|\sx\s|\s(?!(?:was|is|has|as|his|its|this|does|thus|across)\b)[a-z]+s\b")
 _LAST_YEAR = 2025
 
 
@@ -208,7 +208,7 @@ def without_evidence(case: EditCase) -> Edited:
         return "no marked evidence"
     source = case.source
     for sentence in sorted(sorted(case.evidence), key=len, reverse=True):
-        source = source.replace(sentence, " ")
+        source = re.sub(rf"(?<!\w){re.escape(sentence)}(?!\w)", " ", source)  # a heading can be one word
     if any(case.said_in(sentence) >= 1 / 2 for sentence in split_sentences(source)):
         return "another sentence says half of it"
     return (
