@@ -30,7 +30,7 @@ _FORMS: Sequence[Change] = (
         lambda date: _date(date[2], date[1], date[3], ", "),
     ),
     (
-        re.compile(rf"\b({MONTHS})\s(\d{{1,2}})\b(?!:)(?:,\s(\d{{4}})\b)?"),
+        re.compile(rf"\b({MONTHS})\s(\d{{1,2}})\b(?![:–-])(?:,\s(\d{{4}})\b)?"),
         lambda date: _date(date[2], date[1], date[3], " "),
     ),
     (re.compile(r"(?<=\d)\s?%"), " per cent"),
@@ -49,6 +49,8 @@ def _date(first: str, second: str, year: str | None, before: str) -> str:
 
 def _reworded(changes: Sequence[Change], what: str, case: EditCase) -> Edited:
     usable = [change for change in changes if change[0].search(case.statement)]
+    if re.search('["“]', case.statement):
+        return "a quotation"
     if not usable:
         return f"no {what}"
     pattern, new = case.drawn.choice(usable)
@@ -82,9 +84,23 @@ def _with_foreign(case: EditCase) -> Edited:
     return EditTexts(case.statement, "\n\n".join(both))
 
 
+_CONNECTIVES = {
+    "additionally",
+    "also",
+    "but",
+    "consequently",
+    "finally",
+    "furthermore",
+    "however",
+    "so",
+    "then",
+    "thus",
+}
+
+
 def _denied(case: EditCase) -> Edited:
     text = case.statement.strip()
-    if not rules.is_sentence(text):
+    if not rules.is_sentence(text) or text.split(" ", 1)[0].strip(",").lower() in _CONNECTIVES:
         return "not one sentence"
     opener = text[0].lower() if text.split(" ", 1)[0].lower() in WORDS["small_openers"] else text[0]
     return EditTexts(f"It has been claimed that {opener}{text[1:].rstrip('.!')}, but this is false.", case.source)
@@ -166,7 +182,8 @@ def edited_pairs(
             drawn = Random(f"{seed} {kind} {pair.pair_id}")
             marked = [*evidence(pair)] if kind == "delete" else []
             case = EditCase(pair.statement, pair.source, marked, _others(pair, distinct, drawn), drawn)
-            texts = about.edit(case) if len(pair.statement) <= rules.LONGEST else "a statement that is too long"
+            long = "a statement that is too long" if len(pair.statement) > rules.LONGEST else ""
+            texts = long or rules.doubt(case, "" if about.gives is not about.of else about.family) or about.edit(case)
             outcomes[kind][texts if isinstance(texts, str) else ""] += 1
             if isinstance(texts, EditTexts):
                 fields = {"level": about.gives, "citation_level": about.gives, "held": None, **texts._asdict()}

@@ -75,6 +75,8 @@ STATEMENTS = [
     ("form", "It grew by 4 percent.", "", "It grew by 4%."),
     ("form", "It ran from 2 to 5 March 2010.", "", None),
     ("form", "It cost 2010 dollars.", "", None),
+    ("form", "It ran on March 2–5.", "", None),
+    ("form", 'He said "it grew by 4 percent".', "", None),
     ("synonym", "Nearly all, such as this.", "", "Nearly all, like this."),
     ("synonym", "It is an almost-new beast.", "", None),
     ("spaces", "It is so.", "", "It  is  so."),
@@ -86,6 +88,7 @@ STATEMENTS = [
     ("denied", "The hall is old.", "", "It has been claimed that the hall is old, but this is false."),
     ("denied", "Paris is old!", "", "It has been claimed that Paris is old, but this is false."),
     ("denied", "Is it old?", "", None),
+    ("denied", "However, it is old.", "", None),
 ]  # fmt: skip
 
 
@@ -101,6 +104,7 @@ SOURCES = [
     ("delete", "The hall opened early.", "The hall had opened. So it did.", ["So it did."], None),
     ("delete", "The hall opened early.", "The hall opened early.", [], None),
     ("delete", "The hall opened early.", "It did.", ["It did."], None),
+    ("delete", "The hall opened early.", "level Levels of Cleveland.", ["level"], "Levels of Cleveland."),
     ("swap_far", "Whales sing in winter.", "Whales do.", [], "Page."),
     ("bullets", "x", "One is. Two is.", [], "- One is.\n- Two is."),
     ("reordered", "x", "One is. Two is.", [], "Two is. One is."),
@@ -122,7 +126,12 @@ def test_a_mirror_edits_both_texts_and_only_whole_words():
     statement, source = edited("mirror", "It opened in 1990.", "It opened in 1990, as 19901 and 1890.")
     year = statement.removeprefix("It opened in ").rstrip(".")
     assert (abs(int(year) - 1990) in range(3, 8), source) == (True, f"It opened in {year}, as 19901 and 1890.")
-    assert isinstance(edited("mirror", "The hall is in Norway.", "In Norway, the Norwegian hall."), str)
+    for told in (
+        "In Norway, the Norwegian hall in 1990.",
+        "It opened in 1990, and shut in 1995.",
+        "Open 1990 (1/4/90).",
+    ):
+        assert isinstance(edited("mirror", "The hall in Norway opened in 1990.", told), str)
 
 
 def pair(name, statement="It opened in 1990.", source="Opened in 1990.", level=SupportLevel.FULL, group="g"):
@@ -130,18 +139,21 @@ def pair(name, statement="It opened in 1990.", source="Opened in 1990.", level=S
 
 
 def test_levels_ids_and_counts():
-    none = pair("n", "The hall was sold.", level=SupportLevel.NONE)
+    none = pair("n", "The museum was closed.", level=SupportLevel.NONE)
     long = pair("l", "It opened in 1990." + " So." * LONGEST, level=SupportLevel.FULL)
     data = [pair("f"), pair("copy"), none, pair("p", "Partly.", level=SupportLevel.PARTIAL), long]
+    # Labels that the words speak against are not built on where an edit keeps them.
+    data += [pair("says", "The hall opened.", level=SupportLevel.NONE), pair("silent", "Museums closed.", "Opened.")]
     rows, edits, counts = edited_pairs(data, kinds_of(["keywords", "year", "mark", "denied"]), 0, lambda row: ())
     assert [(row.pair_id, row.level.label, row.group) for row in rows] == [
         ("f", "full", "g"), ("f~year", "none", "g"), ("f~mark", "full", "g"), ("f~denied", "none", "g"),
-        ("n", "none", "g"), ("n~keywords", "none", "g"),
+        ("n", "none", "g"), ("n~keywords", "none", "g"), ("silent", "full", "g"), ("silent~denied", "none", "g"),
     ]  # fmt: skip
     assert edits["f"] == ("original", "f")
     assert edits["n~keywords"] == ("keywords", "n")
     assert [line.split(";")[0] for line in counts] == [
-        "year: 1 edit of 2 pairs", "mark: 1 edit of 2 pairs", "denied: 1 edit of 2 pairs", "keywords: 1 edit of 1 pair",
+        "year: 1 edit of 3 pairs", "mark: 1 edit of 3 pairs", "denied: 2 edits of 3 pairs",
+        "keywords: 1 edit of 2 pairs",
     ]  # fmt: skip
 
 
