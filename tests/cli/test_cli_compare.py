@@ -102,6 +102,8 @@ def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
     assert every.read_bytes() == unnamed
     (by,) = Path("results/compare").glob("*/correlation-by-system.json")
     assert [record["part"] for record in load_table(by).records] == ["all"] * 2 + ["s0"] * 2 + ["s1"] * 2
+    signed = "|by-part:system|interval:cluster-t-0.95|fewest:6|by:group|B:5|seed:0|metaeval:"
+    assert [signed in signature for signature in load_table(by).signatures] == [True, True]
 
 
 def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):

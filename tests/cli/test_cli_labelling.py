@@ -36,6 +36,7 @@ def test_an_estimate_is_printed_and_written(ran, answers):
     assert found["full"]["low"] < truth < found["full"]["high"]
     assert found["full"]["labels_saved"] > 10
     assert found["full"]["labels"] == 40
+    assert found["full"]["labels_only_low"] < found["full"]["labels_only"] < found["full"]["labels_only_high"]
     assert "no support" in ended.out
     assert "simple random sample of 40 items of 120" in " ".join(ended.out.split())
     signed = dict(part.split(":", 1) for part in sheet.signatures[0].split("|"))
