@@ -155,10 +155,10 @@ def places(case: EditCase) -> Iterator[Swap]:
 
 def doubt(case: EditCase, family: str) -> str:
     """Return why the label of a pair is not trusted, where an edit keeps it: of support or of none, by the words."""
-    said = case.said_in(case.source)
-    if family == "harmless" and said < 1 / 3:
+    share = case.said_in(case.source)
+    if family == "harmless" and share < 1 / 3:
         return "a source with few of its words"
-    return "a source with many of its words" if family == "attack" and said > 1 / 3 else ""
+    return "a source with many of its words" if family == "attack" and share > 1 / 3 else ""
 
 
 def swapped(find: Callable[[EditCase], Iterator[Swap]], what: str, case: EditCase) -> Edited:

@@ -18,6 +18,8 @@ from metrics_zoo.bm25 import BM25
 from metrics_zoo.overlap import Overlap
 from metrics_zoo.rouge import Rouge
 
+# [kind, statement, source, (marked sentences,) the text after the edit, or null where the rule refuses].
+CASES = json.loads(Path(__file__).with_name("edits.json").read_text(encoding="utf-8"))
 DATA = Path(__file__).parents[3] / "shared" / "data"
 OTHERS = [
     EditTexts("It is another page.", "Page."),
@@ -29,94 +31,13 @@ def edited(kind, statement, source="", evidence=()):
     return KINDS[kind].edit(EditCase(statement, source, evidence, iter(OTHERS), Random("0")))
 
 
-# EditKind, statement, source, and the statement after the edit; None where the rule refuses.
-STATEMENTS = [
-    ("month", "It opened on 5 March 2010.", "Opened on 5 March 2010.", "It opened on 5 April 2010."),
-    ("month", "It opened in June.", "June, no Jan, Mar, Apr, May, Jul, Aug, Sept, Oct, Nov", "It opened in December."),
-    ("month", "It ran from May to June 2010.", "From May to June 2010.", None),
-    ("month", "It may open in 2010.", "In May 2010.", None),
-    ("month", "It opened in June.", "It opened early.", None),
-    ("year", "It opened in 1990.", "In 1990; 1983 1984 1985 1986 1987 1993 1994 1995 1996.", "It opened in 1997."),
-    ("year", "It opened in 1990.", "Opened.", None),
-    ("year", "It has stood since 1990.", "It has stood since 1990.", None),
-    ("year", "It won the 1990 FIFA World Cup.", "The 1990 FIFA World Cup.", None),
-    ("year", "It opened in 1990 and closed in 1999.", "From 1990 to 1999.", None),
-    ("year", "It has room for 1990 people.", "For 1990 people.", None),
-    ("year", "It keeps the 1990 letters.", "The 1990 letters.", None),
-    ("year_in", "It opened in 1990.", "It opened in 1990. The mayor died in 1985.", "It opened in 1985."),
-    ("year_in", "The station opened in 1990.", "The station opened in 1990. The station opened again in 1985.", None),
-    ("year_in", "It opened in 1990.", "It opened in 1990, and the castle dates from 1602.", None),
-    ("place", "He was an Irish poet.", "An Irish poet.", "He was an Algerian poet."),
-    ("place", "The firm is based in Madrid, Spain.", "In Spain.", None),
-    ("place", "It sells in Spain and Portugal.", "In Spain and Portugal.", None),
-    ("place", "It is in the Bank of Spain Museum.", "In the Bank of Spain Museum.", None),
-    ("place", "It could win in Spain.", "In Spain.", None),
-    ("place", "It is in the United States.", "In the United States.", None),
-    ("negation", "The firm is based in Spain.", "", "The firm is not based in Spain."),
-    ("negation", "Birds can fly.", "", "Birds cannot fly."),
-    ("negation", "It has been sold.", "", "It has not been sold."),
-    ("negation", "Soap is a thing that helps.", "", "Soap is not a thing that helps."),
-    ("negation", "It is known that it helps.", "", None),
-    ("negation", "It can trap, hold, and move dust.", "", "It cannot trap, hold, and move dust."),
-    ("negation", "Is it sold?", "", None),
-    ("negation", "All of it is sold.", "", None),
-    ("negation", "The shop, which is old, was sold.", "", None),
-    ("negation", "It opened and was sold.", "", None),
-    ("negation", "It was sold and closed.", "", None),
-    ("negation", "It is about 5 km long.", "", None),
-    ("negation", "It is old. It was sold.", "", None),
-    ("join", "It is old", "It is old.", "It is old. Whales sing in winter."),
-    ("join", "It is old", "Whales sing in winter.", None),
-    ("form", "It opened on 5 March 2010.", "", "It opened on March 5, 2010."),
-    ("form", "It opened on March 5, 2010.", "", "It opened on 5 March 2010."),
-    ("form", "It cost 12,500 dollars.", "", "It cost 12500 dollars."),
-    ("form", "It cost 1250000 dollars.", "", "It cost 1,250,000 dollars."),
-    ("form", "It grew by 4.5 %.", "", "It grew by 4.5 per cent."),
-    ("form", "It grew by 4 percent.", "", "It grew by 4%."),
-    ("form", "It ran from 2 to 5 March 2010.", "", None),
-    ("form", "It cost 2010 dollars.", "", None),
-    ("form", "It ran on March 2–5.", "", None),
-    ("form", 'He said "it grew by 4 percent".', "", None),
-    ("synonym", "Nearly all, such as this.", "", "Nearly all, like this."),
-    ("synonym", "It is an almost-new beast.", "", None),
-    ("spaces", "It is so.", "", "It  is  so."),
-    ("case", "It OPENED.", "", "it opened."),
-    ("unicode", 'It\'s a "fine" café.', "", "It’s a “ﬁne” cafe\u0301."),
-    ("unicode", "It is so.", "", None),
-    ("mark", "It opened.", "", "It opened [1]."),
-    ("mark", "It opened", "", "It opened [1]"),
-    ("denied", "The hall is old.", "", "It has been claimed that the hall is old, but this is false."),
-    ("denied", "Paris is old!", "", "It has been claimed that Paris is old, but this is false."),
-    ("denied", "Is it old?", "", None),
-    ("denied", "However, it is old.", "", None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("kind", "statement", "source", "expected"), STATEMENTS)
+@pytest.mark.parametrize(("kind", "statement", "source", "expected"), CASES["statements"])
 def test_rules_that_edit_the_statement(kind, statement, source, expected):
     texts = edited(kind, statement, source)
     assert isinstance(texts, str) if expected is None else texts == (expected, source)
 
 
-# EditKind, statement, source, marked sentences, and the source after the edit; None where the rule refuses.
-SOURCES = [
-    ("delete", "The hall opened early.", "One. The hall opened early. Two.", ["The hall opened early."], "One. Two."),
-    ("delete", "The hall opened early.", "The hall had opened. So it did.", ["So it did."], None),
-    ("delete", "The hall opened early.", "The hall opened early.", [], None),
-    ("delete", "The hall opened early.", "It did.", ["It did."], None),
-    ("delete", "The hall opened early.", "level Levels of Cleveland.", ["level"], "Levels of Cleveland."),
-    ("swap_far", "Whales sing in winter.", "Whales do.", [], "Page."),
-    ("bullets", "x", "One is. Two is.", [], "- One is.\n- Two is."),
-    ("reordered", "x", "One is. Two is.", [], "Two is. One is."),
-    ("reordered", "x", "One is.", [], None),
-    ("foreign", "Whales sing in winter.", "Whales do.", [], "Page.\n\nWhales do."),
-    ("keywords", "The old hall opened.", "Page.", [], "Page.\n\nKeywords: hall, opened"),
-    ("keywords", "Then then THEN tHen.", "Page.", [], "Page.\n\nKeywords: THEN, Then, tHen, then"),
-    ("keywords", "It is so.", "Page.", [], None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("kind", "statement", "source", "evidence", "expected"), SOURCES)
+@pytest.mark.parametrize(("kind", "statement", "source", "evidence", "expected"), CASES["sources"])
 def test_rules_that_edit_the_source(kind, statement, source, evidence, expected):
     texts = edited(kind, statement, source, evidence)
     assert isinstance(texts, str) if expected is None else texts == (statement, expected)
@@ -126,12 +47,9 @@ def test_a_mirror_edits_both_texts_and_only_whole_words():
     statement, source = edited("mirror", "It opened in 1990.", "It opened in 1990, as 19901 and 1890.")
     year = statement.removeprefix("It opened in ").rstrip(".")
     assert (abs(int(year) - 1990) in range(3, 8), source) == (True, f"It opened in {year}, as 19901 and 1890.")
-    for told in (
-        "In Norway, the Norwegian hall in 1990.",
-        "It opened in 1990, and shut in 1995.",
-        "Open 1990 (1/4/90).",
-    ):
-        assert isinstance(edited("mirror", "The hall in Norway opened in 1990.", told), str)
+    assert isinstance(edited("mirror", "The hall is in Norway.", "In Norway, the Norwegian hall."), str)
+    for told in ("Opened in 1990, shut in 1995.", "Opened in 1990 (1/4/90)."):
+        assert isinstance(edited("mirror", "It opened in 1990.", told), str)
 
 
 def pair(name, statement="It opened in 1990.", source="Opened in 1990.", level=SupportLevel.FULL, group="g"):
