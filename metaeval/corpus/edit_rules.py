@@ -153,14 +153,6 @@ def places(case: EditCase) -> Iterator[Swap]:
             yield match.start(), old, new if old in present else ()
 
 
-def doubt(case: EditCase, family: str) -> str:
-    """Return why the label of a pair is not trusted, where an edit keeps it: of support or of none, by the words."""
-    share = case.said_in(case.source)
-    if family == "harmless" and share < 1 / 3:
-        return "a source with few of its words"
-    return "a source with many of its words" if family == "attack" and share > 1 / 3 else ""
-
-
 def swapped(find: Callable[[EditCase], Iterator[Swap]], what: str, case: EditCase) -> Edited:
     """Return the texts with one of what `find` yields replaced in the statement. what: the word for it."""
     swaps = [*find(case)]
@@ -173,19 +165,19 @@ def swapped(find: Callable[[EditCase], Iterator[Swap]], what: str, case: EditCas
 
 
 def mirrored(case: EditCase) -> Edited:
-    """Return the texts with a year, month or place replaced in both, wherever it is: by one word for one word."""
+    """Return the texts with a year or place replaced in both, wherever it is: by one word for one word."""
+    # What a source tells of years near it, or writes with two digits, would contradict another year.
+    dated = [int(year) for year in _YEAR.findall(case.source)]
     usable = []
-    years_told = [int(year) for year in _YEAR.findall(case.source)]
-    for _, old, swaps in (swap for find in (years, months, places) for swap in find(case)):
-        if old.isdigit() and (
-            old[2:] in case.source_words or any(0 < abs(int(old) - year) < 10 for year in years_told)
-        ):
-            continue  # what is told of the years around it would contradict another
-        new = [name for name in swaps if " " not in name and name != "May"]
-        if new and " " not in old and old != "May" and _PARTNERS.get(old) not in case.source_words:
+    for _, old, swaps in (*years(case), *places(case)):
+        contradicted = old.isdigit() and (
+            old[2:] in case.source_words or any(0 < abs(int(old) - year) < 10 for year in dated)
+        )
+        new = [name for name in swaps if " " not in name]
+        if new and " " not in old and not contradicted and _PARTNERS.get(old) not in case.source_words:
             usable.append((old, new))
     if not usable:
-        return "no year, month or place that can be replaced"
+        return "no year or place that can be replaced"
     old, new = case.drawn.choice(usable)
     change = partial(re.sub, rf"(?<!\w){re.escape(old)}(?!\w)", case.drawn.choice(new))
     return EditTexts(change(case.statement), change(case.source))

@@ -60,18 +60,19 @@ def test_levels_ids_and_counts():
     none = pair("n", "The museum was closed.", level=SupportLevel.NONE)
     long = pair("l", "It opened in 1990." + " So." * LONGEST, level=SupportLevel.FULL)
     data = [pair("f"), pair("copy"), none, pair("p", "Partly.", level=SupportLevel.PARTIAL), long]
-    # Labels that the words speak against are not built on where an edit keeps them.
+    # A label of support that the words speak against is not kept by an edit.
     data += [pair("says", "The hall opened.", level=SupportLevel.NONE), pair("silent", "Museums closed.", "Opened.")]
-    rows, edits, counts = edited_pairs(data, kinds_of(["keywords", "year", "mark", "denied"]), 0, lambda row: ())
+    rows, edits, counts = edited_pairs(data, kinds_of(["instruction", "year", "mark", "denied"]), 0, lambda row: ())
     assert [(row.pair_id, row.level.label, row.group) for row in rows] == [
         ("f", "full", "g"), ("f~year", "none", "g"), ("f~mark", "full", "g"), ("f~denied", "none", "g"),
-        ("n", "none", "g"), ("n~keywords", "none", "g"), ("silent", "full", "g"), ("silent~denied", "none", "g"),
+        ("n", "none", "g"), ("n~instruction", "none", "g"), ("says", "none", "g"), ("says~instruction", "none", "g"),
+        ("silent", "full", "g"), ("silent~denied", "none", "g"),
     ]  # fmt: skip
     assert edits["f"] == ("original", "f")
-    assert edits["n~keywords"] == ("keywords", "n")
+    assert edits["n~instruction"] == ("instruction", "n")
     assert [line.split(";")[0] for line in counts] == [
         "year: 1 edit of 3 pairs", "mark: 1 edit of 3 pairs", "denied: 2 edits of 3 pairs",
-        "keywords: 1 edit of 2 pairs",
+        "instruction: 2 edits of 2 pairs",
     ]  # fmt: skip
 
 
@@ -89,7 +90,7 @@ def test_an_edit_depends_on_the_seed_and_not_on_other_kinds():
     [
         ([pair("f", "Das Haus ist alt und nicht mit der Stadt " * 9)], ["mark"]),  # not English
         ([pair("f", "It is so.")], ["year", "month"]),  # no edit
-        ([pair("f")], ["keywords"]),  # no pair of the kind's level
+        ([pair("f")], ["instruction"]),  # no pair of the kind's level
     ],
 )
 def test_data_without_an_edit_are_refused(data, kinds):
