@@ -155,6 +155,9 @@ KINDS: Mapping[str, EditKind] = {
 }
 ORIGINAL = "original"
 
+# Edits of each kind that two readers judged who had not written the rules, those that both found valid, their kappa.
+READ = {kind.replace(" ", "_"): tuple(numbers) for kind, *numbers in (line.split("|") for line in WORDS["read"])}
+
 
 def kinds_of(names: Iterable[str]) -> list[str]:
     """Return the kinds that names of kinds and families stand for, in the order of `KINDS`; `UserError` for others."""
@@ -201,7 +204,9 @@ def edited_pairs(
     for kind, outcome in outcomes.items():
         pairs_read, edited = count(outcome.total(), "pair"), outcome.pop("", 0)
         why = "".join(f"; {number:,} left out: {reason}" for reason, number in outcome.most_common())
-        counts.append(f"{kind}: {count(edited, 'edit')} of {pairs_read}{why}")
+        read, valid, kappa = READ[kind]
+        judged = f"two readers: {valid} of {read} valid, kappa {kappa}"
+        counts.append(f"{kind}: {count(edited, 'edit')} of {pairs_read} ({judged}){why}")
     if not rows:
         raise UserError(f"No edit can be made of these data ({' | '.join(counts)}): choose other kinds or data.")
     return rows, edits, counts

@@ -6,11 +6,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
 from metaeval import pairs
 from metaeval.core.errors import UserError
 from metaeval.corpus.edit_rules import LONGEST, EditCase, EditTexts
-from metaeval.corpus.edits import KINDS, edited_pairs, kinds_of
+from metaeval.corpus.edits import KINDS, READ, edited_pairs, kinds_of
 from metaeval.corpus.model import SupportLevel
 from metaeval.corpus.pair_table import Pair
 from metaeval.scoring.engine import score_pairs
@@ -70,7 +71,7 @@ def test_levels_ids_and_counts():
     ]  # fmt: skip
     assert edits["f"] == ("original", "f")
     assert edits["n~instruction"] == ("instruction", "n")
-    assert [line.split(";")[0] for line in counts] == [
+    assert [line.split(" (")[0] for line in counts] == [
         "year: 1 edit of 3 pairs", "mark: 1 edit of 3 pairs", "denied: 2 edits of 3 pairs",
         "instruction: 2 edits of 2 pairs",
     ]  # fmt: skip
@@ -121,6 +122,21 @@ def test_the_command_writes_kind_and_original_and_the_same_bytes(tmp_path):
 # Edits of each kind on WiCE (dev and test), ExpertQA and Factcheck-GPT together: at least these. The rules of a
 # prototype made 117 year, 50 month, 617 negation, 66 place, 224 delete and 73 year_in.
 FEWEST = {"year": 85, "month": 35, "negation": 450, "place": 50, "delete": 160, "year_in": 70, "join": 2000}
+
+
+def test_two_readers_found_nine_in_ten_edits_of_a_kind_valid():
+    """By two readings, apart (v valid, p support falls to partial, i invalid), by the pair's id."""
+    readings = json.loads((Path(__file__).parents[1] / "golden" / "edit_readings.json").read_text(encoding="utf-8"))
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "what-fools-a-metric.md").read_text(encoding="utf-8")
+    assert readings.keys() == KINDS.keys()
+    for kind, verdicts in readings.items():
+        one, other = ([both[place] == "i" for both in verdicts.values()] for place in (0, 1))
+        invalid = sum(map(max, one, other))
+        kappa = f"{cohen_kappa_score(one, other):.2f}" if invalid else "–"
+        assert READ[kind] == (str(len(one)), str(len(one) - invalid), kappa), kind
+        assert f"| {kind} | {KINDS[kind].family} |" in page
+        assert f"| {len(one) - invalid} of {len(one)} | {kappa} |" in page
+        assert invalid <= 0.1 * len(one), kind
 
 
 @pytest.fixture(scope="module")
