@@ -17,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 
@@ -31,6 +32,7 @@ class Forks:
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], env=environment)
         theirs.close()
+        self._one_at_a_time = threading.Lock()
 
     def __enter__(self):
         return self
@@ -40,12 +42,13 @@ class Forks:
         self._process.wait()
 
     def ask(self, fds=(), **asked):
-        gc.disable()  # what is collected may wait for another fork: it would take this answer for its own
-        try:
-            socket.send_fds(self._socket, [json.dumps(asked).encode()], fds)
-            return json.loads(self._socket.recv(100))
-        finally:
-            gc.enable()
+        with self._one_at_a_time:
+            gc.disable()  # what is collected may wait for another fork: it would take this answer for its own
+            try:
+                socket.send_fds(self._socket, [json.dumps(asked).encode()], fds)
+                return json.loads(self._socket.recv(100))
+            finally:
+                gc.enable()
 
     def start(self, *args, module="metaeval", code="", hears=(), ignores=(), file_size=None, **more):
         """A `subprocess.Popen` of `python -m MODULE ARGS...`, or of `python -c CODE ARGS...`.
@@ -78,10 +81,14 @@ class _Fork(subprocess.Popen):
             time.sleep(0.005)
 
     def _internal_poll(self, *_args, **_named):
-        if self.returncode is None:
-            pid, status = self._try_wait(os.WNOHANG)
-            if pid:
-                self._handle_exitstatus(status)
+        # Who ended is told once, to one thread.
+        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):
+            try:
+                pid, status = (0, 0) if self.returncode is not None else self._try_wait(os.WNOHANG)
+                if pid:
+                    self._handle_exitstatus(status)
+            finally:
+                self._waitpid_lock.release()
         return self.returncode
 
 
