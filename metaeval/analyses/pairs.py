@@ -73,8 +73,8 @@ class PairsOptions(
     """Kinds of edits (or destroying, harmless, attack) of which the pairs are written, with their originals.
 
     A contrast set: pairs beside copies with one edit made by rule, in English, at most one for each pair and kind.
-    Full pairs are edited, for attacks those of level none; whole pages, unless another unit is chosen. What is drawn
-    depends on interval.seed."""
+    Full pairs are edited, for instruction those of level none; whole pages, unless another unit is chosen. What is
+    drawn depends on interval.seed."""
 
 
 def _run(options: PairsOptions, progress: Progress) -> Done:

@@ -1,7 +1,7 @@
 """Contrast sets: pairs beside copies with one small edit, after which it is known whether the source gives support.
 
 Edits are made by rule (`edit_rules`), of kinds in three families. A destroying edit of a fully supported pair takes
-support away and a harmless one leaves it. An attack makes a pair without support look supported.
+support away and a harmless one leaves it. An attack makes a pair look supported that has no support.
 """
 
 from __future__ import annotations
