@@ -22,10 +22,7 @@ from metrics_zoo.rouge import Rouge
 # [kind, statement, source, (marked sentences,) the text after the edit, or null where the rule refuses].
 CASES = json.loads(Path(__file__).with_name("edits.json").read_text(encoding="utf-8"))
 DATA = Path(__file__).parents[3] / "shared" / "data"
-OTHERS = [
-    EditTexts("It is another page.", "Page."),
-    EditTexts("Whales sing in winter.", "Whales were heard in winter. They sang."),
-]
+OTHERS = [EditTexts("It is another page.", "Page."), EditTexts("Whales sing in winter.", "They were there. They sang.")]
 
 
 def edited(kind, statement, source="", evidence=()):
