@@ -59,7 +59,9 @@ class BM25(WordMetric):
         if not statement:
             return PairScore(None, Status.EMPTY, length)
         norm = self._norm(length)
-        total = sum(self._rarity(word) * source[word] / (source[word] + norm) for word in statement if source[word])
+        total = 0.0  # not by sum(), which rounds otherwise from Python 3.12 on
+        for word in filter(source.__getitem__, statement):
+            total += self._rarity(word) * source[word] / (source[word] + norm)
         return PairScore(total, tokens=length + len(statement))
 
     def explain(self, source: str, statement: str) -> list[Span]:

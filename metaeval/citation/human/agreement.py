@@ -17,7 +17,7 @@ import numpy as np
 from metaeval.citation.citeeval.evaluate_responses import CiteEvalMeasure, Rated
 from metaeval.citation.citeeval.options_and_values import CONTEXTS, RETRIEVAL, CitedScenario, context_of
 from metaeval.citation.data_model import Answer, group_of
-from metaeval.citation.human.rated_statements import ANNOTATORS, HumanSet, HumanStatement, known, rating_of
+from metaeval.citation.human.rated_statements import ANNOTATORS, DIGITS, HumanSet, HumanStatement, known, rating_of
 from metaeval.citation.human.rating_files import match_judgements
 from metaeval.citation.measures import group_codes
 from metaeval.stats.agreement import Distance, alpha_by_groups, krippendorff_alpha
@@ -60,7 +60,8 @@ def both_levels(
     total, counts = (np.bincount(response, of, n) for of in (np.nan_to_num(kept), ~np.isnan(kept)))
     masked = np.bincount(response, ~np.isnan(values), n) > 0
     responses = np.where(counts > 0, ratio(total, counts), np.where(masked, emptied, 1.0))
-    return np.where(np.isnan(kept), responses[response], kept), responses
+    # Equal means tie, in whatever order their numbers were added.
+    return np.where(np.isnan(kept), responses[response], kept).round(DIGITS), responses.round(DIGITS)
 
 
 def correlations(

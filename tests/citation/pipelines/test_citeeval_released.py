@@ -32,9 +32,9 @@ def f1(precision, recall):
 
 
 def mean_or(ratings, otherwise=None):
-    """The mean of what is there, added up in order: ranks depend on the last bit."""
+    """The mean of what is there; equal means tie, in whatever order their numbers are added."""
     known = [one for one in ratings if one is not None]
-    return sum(known) / len(known) if known else otherwise
+    return round(sum(known) / len(known), 12) if known else otherwise
 
 
 class MadeBench:
