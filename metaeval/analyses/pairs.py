@@ -138,8 +138,8 @@ pair_id and score to a .jsonl or .parquet file, then type: metaeval evaluate FIL
     examples=[
         "pairs pairs.jsonl",
         "pairs wice.parquet -d wice",
-        "pairs edits.parquet -d wice --edit year,negation,form   (a contrast set)",
-        "pairs edits.parquet -d wice --edit destroying,harmless -s interval.seed=3",
+        "pairs edits.jsonl -d wice --edit year,negation,form   (a contrast set)",
+        "pairs edits.jsonl -d wice --edit destroying,harmless -s interval.seed=3",
     ],
     options=PairsOptions,
     run=_run,

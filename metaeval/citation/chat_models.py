@@ -133,14 +133,18 @@ def checked_extra(extra: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def chat_request(
-    options: Any, content: str, form: dict[str, Any] | None = None, max_tokens: int | None = None
+    options: Any,
+    content: str,
+    form: dict[str, Any] | None = None,
+    max_tokens: int | None = None,
+    repairs: bool = False,
 ) -> ChatRequest:
     """Return the request that sends one message, `content`, to the chat model.
 
-    options: a `ChatOptions`, or an object with its fields; `reading` is of `judge.Asking` alone. form: the
-    `response_format` that a reply should match: sent if `options.output` is auto or json_schema, only kept with the
-    request if it is json, dropped for every other value (None: any reply will do). max_tokens: limit of the reply in
-    place of the option's (None: the option's).
+    options: a `ChatOptions`, or an object with its fields. form: the `response_format` that a reply should match: sent
+    if `options.output` is auto or json_schema, only kept with the request if it is json, dropped for every other value
+    (None: any reply will do). max_tokens: limit of the reply in place of the option's (None: the option's). repairs:
+    whether the reply is repaired when it is read.
     """
     sampling = {"temperature": options.temperature, "top_p": options.top_p, "seed": options.seed}
     form = None if options.output == "text" else form
@@ -150,7 +154,6 @@ def chat_request(
         body["response_format"] = form
     messages = [{"role": options.role, "content": content}]
     loose = form is not None and options.output == "auto"
-    repairs = getattr(options, "reading", "") == "repaired"
     return ChatRequest({**body, **options.extra, "messages": messages}, form=form, loose=loose, repairs=repairs)
 
 

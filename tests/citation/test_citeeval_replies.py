@@ -105,7 +105,7 @@ def test_what_takes_no_guess_is_repaired_and_counted_and_nothing_else(case):
     assert (read_json(case["text"], "editing", {1, 2}, strict=True) == said) == (not is_repaired)
     # A second try (ask_again) is for what will not be read, and for nothing else.
     for reading in ("repaired", "strict"):
-        request = chat_request(Asking(model="t", reading=reading), "", reply_schema("editing"))
+        request = chat_request(Asking(model="t"), "", reply_schema("editing"), repairs=reading == "repaired")
         read = read_json(case["text"], "editing", {1, 2}, strict=reading == "strict")
         assert is_malformed(request, made(case["text"])) == (read is None)
 

@@ -155,22 +155,18 @@ def prompts_of(kinds: Iterable[QuestionKind]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inquiry:
-    """A question about a statement, or one of its citations (None: no single one), by indices, with its request.
-
-    strict: whether its reply is read to the letter (see `judge.Asking.reading`).
-    """
+    """A question about a statement, or one of its citations (None: no single one), by indices, with its request."""
 
     kind: QuestionKind
     response: int
     statement: int
     citation: int | None
     request: ChatRequest
-    strict: bool = False
 
     def read(self, answer: Answer) -> tuple[str | None, State | Literal["repaired"]]:
         """Return the choice in the reply, and the outcome of the request."""
         repairs: Counter[str] = Counter()
-        choice, state = read_answer(answer, partial(self.kind.read, repairs=None if self.strict else repairs))
+        choice, state = read_answer(answer, partial(self.kind.read, repairs=repairs if self.request.repairs else None))
         return choice, "repaired" if choice is not None and repairs.total() else state
 
 

@@ -229,12 +229,11 @@ def inquiries_of(
     responses: Sequence[Response], splits: Sequence[Split], asking: Asking, baselines: Collection[Baseline]
 ) -> list[Inquiry]:
     """Return the questions of the baselines. Raises ValueError if the lengths differ."""
-    make = partial(chat_request, asking, max_tokens=BASELINE_TOKENS)
-    inquiries = [
+    make = partial(chat_request, asking, max_tokens=BASELINE_TOKENS, repairs=asking.reading == "repaired")
+    return [
         *(lqac_inquiries(responses, splits, make) if "lqac" in baselines else ()),
         *(attrscore_inquiries(responses, splits, make) if "attrscore" in baselines else ()),
     ]
-    return [replace(each, strict=asking.reading == "strict") for each in inquiries]
 
 
 def judged_baselines(

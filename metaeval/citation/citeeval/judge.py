@@ -151,7 +151,7 @@ def request_for(
         content += f"\n\n{uncited_prompt().fill()}"
     if numbers:
         content += f"\n\n{part_prompt().fill(first=str(min(numbers)), last=str(max(numbers)))}"
-    return chat_request(asking, content, reply_schema(module, asking.mode))
+    return chat_request(asking, content, reply_schema(module, asking.mode), repairs=asking.reading == "repaired")
 
 
 def shown(text: str) -> str:
@@ -241,7 +241,7 @@ def judge_responses(
             if as_released and isinstance(answer, Reply):  # it does not look at how a reply ended
                 answer = replace(answer, finish_reason="", refusal="")
         else:
-            strict = asking.reading == "strict"
+            strict = not question.request.repairs
             read = partial(read_json, module=about[0], numbers=about[1], mode=asking.mode, strict=strict)
         reply, state = read_answer(answer, read)
         heard[question.response].append((question, state, reply or ParsedReply()))
