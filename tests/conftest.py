@@ -178,6 +178,12 @@ def hostile():
 
 
 @pytest.fixture(scope="session")
+def recorded():
+    """The module tests/recorded.py: `recorded.held(name, {...})` holds values against their record."""
+    return load(HERE / "recorded.py")
+
+
+@pytest.fixture(scope="session")
 def load_module():
     """The function that loads a module of the tests by its path."""
     return load

@@ -12,16 +12,20 @@ from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
+import gc
 import hashlib
+import importlib
 import importlib.util
 import json
-import multiprocessing
 import os
 import random
 import re
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -33,6 +37,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from types import CodeType, FunctionType
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "protocols", "metrics_zoo")
@@ -254,38 +259,192 @@ def copied(folder: Path) -> Path:
     return tree
 
 
-# Processes of tests are forked from one that has imported what is not ours: no mutant waits for that.
-PRELOADED = "_pytest.main hypothesis numpy pyarrow pydantic pytest ruamel.yaml scipy.stats typer".split()
-FORKS = multiprocessing.get_context("forkserver")
-
-
-def run_tests(tree: Path, arguments: list[str], limit: float | None, **environment: str):
-    """Run pytest in a copy of the tree, whose modules come before the installed ones; None if it ran too long."""
+def run_tests(tree: Path, arguments: list[str], limit: float | None = None, **environment: str):
+    """Run pytest in a copy of the tree: its exit code and what it printed; None if it ran too long."""
     out = tree.parent / "out.txt"
-    process = FORKS.Process(target=_run_pytest, args=(tree, out, arguments, environment))
-    process.start()
-    process.join(limit)
-    if process.exitcode is None:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.join()
-        return None
-    return process.exitcode, out.read_text(encoding="utf-8", errors="replace")
-
-
-def _run_pytest(tree: Path, out: Path, arguments: list[str], environment: dict[str, str]) -> None:
-    """In a process, and a process group, of its own: pytest's exit code is the process's."""
-    os.setsid()
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
     with out.open("w", encoding="utf-8") as said:
-        os.dup2(said.fileno(), 1)
-        os.dup2(said.fileno(), 2)
-    os.chdir(tree)
-    os.environ |= {"PYTHONPATH": str(tree), **environment}
-    sys.path.insert(0, str(tree))
-    import pytest
+        environment = {**os.environ, "PYTHONPATH": str(tree), **environment}
+        process = subprocess.Popen(command, cwd=tree, env=environment, stdout=said, stderr=said, start_new_session=True)
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None
+    return process.returncode, out.read_text(encoding="utf-8", errors="replace")
 
-    code = int(pytest.main(["-q", "-p", "no:cacheprovider", *arguments]))
-    sys.stdout.flush()
-    os._exit(code)
+
+class Tests:
+    """A process that has collected all tests in a copy of the tree, and forks for every mutant that it is asked to try.
+
+    A fork has the mutant in the functions that were imported; what it starts finds it in the file.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.tree = copied(folder)
+        self.sound: set[str] = set()
+        self.broken: set[str] = set()
+        subprocess.run([sys.executable, "-m", "compileall", "-q", "."], cwd=self.tree, check=True)
+        self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        arguments = ["-p", "no:cacheprovider", "-p", "tests.mutants", f"--basetemp={folder / 'temporary'}", "tests"]
+        with (folder / "server.txt").open("w", encoding="utf-8") as out:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", "-q", "-m", "not slow", *arguments],
+                cwd=self.tree,
+                env={**os.environ, "PYTHONPATH": str(self.tree), "MUTANTS_SOCKET": str(theirs.fileno())},
+                stdout=out,
+                stderr=out,
+                pass_fds=[theirs.fileno()],
+            )
+        theirs.close()
+
+    def ended(self, mutant: Mutant, tests: list[str], seconds, *, anew: bool) -> str:
+        """ "killed" with the test that did it, or "survived". anew: in processes that import everything themselves."""
+        path = self.tree / mutant.file
+        original, was = path.read_bytes(), path.stat()
+        path.write_text(mutant.source, encoding="utf-8")
+        os.utime(path, (was.st_atime, was.st_mtime + 100))  # compiled files go by size and time
+        # The fastest alone first: most mutants die there.
+        parts = [part for part in (tests[:FIRST], tests[FIRST:]) if part]
+        try:
+            while parts:
+                asked = [test for test in _by_file(parts[0], seconds) if test not in self.broken]
+                limit = 30 + 5 * sum(seconds.get(test, 1.0) for test in asked)
+                said = self._anew(asked, limit) if anew else self._asked(mutant.file, asked, limit)
+                if said == "passed":
+                    parts.pop(0)
+                elif said in self.sound or not said.startswith("tests/"):
+                    return f"killed by {said}"
+                else:  # does it fail without the mutant too?
+                    path.write_bytes(original)
+                    alone = self._asked("", [said], limit)
+                    path.write_text(mutant.source, encoding="utf-8")
+                    os.utime(path, (was.st_atime, was.st_mtime + 100))
+                    (self.sound if alone == "passed" else self.broken).add(said)
+        finally:
+            path.write_bytes(original)
+            os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+        return "survived" if tests else "survived: no test executes it"
+
+    def _asked(self, file: str, tests: list[str], limit: float) -> str:
+        asked = {"file": file, "tests": tests, "limit": limit}
+        (self.tree.parent / "asked.json").write_text(json.dumps(asked), encoding="utf-8")
+        self._ours.send(b"?")
+        said = self._ours.recv(10_000).decode()
+        if not said:
+            raise RuntimeError((self.tree.parent / "server.txt").read_text(encoding="utf-8")[-2000:])
+        return self._anew(tests, limit) if said == "not changed" else said
+
+    def _anew(self, tests: list[str], limit: float) -> str:
+        """In a process that imports everything with the mutant."""
+        listed = self.tree.parent / "tests.txt"
+        listed.write_text("\n".join(tests), encoding="utf-8")
+        ended = run_tests(self.tree, ["-x", f"@{listed}"], limit + 60)
+        if ended is None:
+            return "running too long"
+        code, out = ended
+        # With errors of collection the mutant keeps a file of tests from being imported.
+        if code == USAGE_ERROR and not re.search(r"\d errors? in", out):
+            raise RuntimeError(f"the recorded tests cannot be run: {out[-500:]}")
+        failed = [line for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        said = failed[0].split(" - ")[0].split(" ", 1)[1] if failed else f"exit code {code}"
+        return "passed" if code in (0, 5) else said if "::" in said else f"error {said}"
+
+    def close(self) -> None:
+        """End the process."""
+        self._ours.close()
+        self._process.wait()
+
+
+def _by_file(tests: list[str], seconds) -> list[str]:
+    """The tests file by file, so that a file's fixtures are made once; the files that take least first."""
+    files = defaultdict(list)
+    for test in tests:
+        files[test.split("::")[0]].append(test)
+    return [
+        test
+        for own in sorted(files.values(), key=lambda own: sum(seconds.get(one, 0.0) for one in own))
+        for test in own
+    ]
+
+
+class Forking:
+    """The plugin of that process: in place of running the tests it waits for what is asked."""
+
+    def __init__(self, channel: socket.socket) -> None:
+        self.channel, self.failed = channel, ""
+
+    def pytest_runtestloop(self, session):
+        """Answer until nothing more is asked."""
+        items = {item.nodeid: item for item in session.items}
+        for name in filter(importlib.util.find_spec, LATER):
+            importlib.import_module(name)
+        gc.unfreeze()
+        here, functions = f"{Path.cwd()}/", defaultdict(list)
+        for one in gc.get_objects():
+            if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(here):
+                functions[one.__code__.co_filename.removeprefix(here)].append(one)
+        originals = {file: _codes(file) for file in functions if file.startswith(PACKAGES)}
+        gc.collect()
+        gc.freeze()
+        while self.channel.recv(1):
+            asked = json.loads(Path("../asked.json").read_text(encoding="utf-8"))
+            reads, writes = os.pipe()
+            child = os.fork()
+            if not child:
+                os.setsid()
+                said = "not changed"
+                with contextlib.suppress(ValueError):  # a function that reads other variables of the one around it
+                    _change(asked["file"], functions[asked["file"]], originals.get(asked["file"], {}))
+                    said = self.run([items[test] for test in asked["tests"] if test in items])
+                os.write(writes, said.encode())
+                os._exit(0)
+            os.close(writes)
+            ready, _, _ = select.select([reads], [], [], asked["limit"])
+            said = (os.read(reads, 10_000).decode() or "an end of the process") if ready else "running too long"
+            os.close(reads)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            self.channel.send(said.encode())
+        os._exit(0)
+
+    def run(self, chosen) -> str:
+        """The first test that fails, else "passed"."""
+        for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+            try:
+                item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            except BaseException as error:  # noqa: BLE001 - pytest's own exits are no exceptions
+                return f"{type(error).__name__} in {item.nodeid}"
+            if self.failed:
+                return self.failed
+        return "passed"
+
+    def pytest_runtest_logreport(self, report):
+        """Keep what failed."""
+        if report.failed:
+            self.failed = report.nodeid
+
+
+def _codes(file: str):
+    """The code objects of a file by qualified name, in their order."""
+    found, waiting = defaultdict(list), [compile(Path(file).read_bytes(), str(Path.cwd() / file), "exec")]
+    for code in waiting:
+        found[code.co_qualname].append(code)
+        waiting += [one for one in code.co_consts if isinstance(one, CodeType)]
+    return found
+
+
+def _change(file: str, functions, before) -> None:
+    """Give the functions of a file the code that the file has now."""
+    after = _codes(file) if before else {}
+    for function in functions:
+        name = function.__code__.co_qualname
+        for own, new in zip(before.get(name, ()), after.get(name, ()), strict=False):
+            if own == function.__code__ and own != new:
+                function.__code__ = new
+                break
 
 
 # --- which test executes which line: this module is a pytest plugin too -----------------------------------------------
@@ -334,6 +493,9 @@ def pytest_configure(config):
     folder = os.environ.get("MUTANTS_LINES")
     if folder and (hasattr(config, "workerinput") or not config.getoption("numprocesses", None)):
         config.pluginmanager.register(Lines(Path(folder)))
+    if asked := os.environ.pop("MUTANTS_SOCKET", None):
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+        config.pluginmanager.register(Forking(socket.socket(fileno=int(asked))))
 
 
 def recorded(tests: list[str], workers: int):
@@ -357,7 +519,7 @@ def recorded(tests: list[str], workers: int):
             seen.mkdir()
             parallel = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 and len(stale) > 1 else []
             arguments = ["-p", "tests.mutants", "-m", "not slow", *parallel, *stale]
-            _, out = run_tests(tree, arguments, None, MUTANTS_LINES=str(seen))
+            _, out = run_tests(tree, arguments, MUTANTS_LINES=str(seen))
             print(f"recorded: {out.strip().splitlines()[-1]}", flush=True)
             new = {test: {"lines": {}, "seconds": {}} for test in stale}
             for part in (json.loads(one.read_text(encoding="utf-8")) for one in seen.iterdir()):
@@ -394,33 +556,7 @@ def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
 
 
 FIRST, USAGE_ERROR = 25, 4
-
-
-def outcome(mutant: Mutant, tests: list[str], seconds, tree: Path) -> str:
-    """ "killed" with the test that did it, or "survived"."""
-    path = tree / mutant.file
-    original = path.read_bytes()
-    path.write_text(mutant.source, encoding="utf-8")
-    try:
-        # The fastest alone first: most mutants die there, and the files of the others need not be imported.
-        for part in (tests[:FIRST], tests[FIRST:]):
-            if not part:
-                continue
-            listed = tree.parent / "tests.txt"
-            listed.write_text("\n".join(part), encoding="utf-8")
-            ended = run_tests(tree, ["-x", f"@{listed}"], 180 + 5 * sum(seconds.get(test, 1.0) for test in part))
-            if ended is None:
-                return "killed (it ran too long)"
-            code, out = ended
-            # With errors of collection the mutant keeps a file of tests from being imported.
-            if code == USAGE_ERROR and not re.search(r"\d errors? in", out):
-                raise RuntimeError(f"the recorded tests cannot be run: {out[-500:]}")
-            if code not in (0, 5):
-                failed = [line for line in out.splitlines() if line.startswith(("FAILED", "ERROR"))]
-                return f"killed by {failed[0].split(' - ')[0].split(' ', 1)[1] if failed else f'exit code {code}'}"
-    finally:
-        path.write_bytes(original)
-    return "survived" if tests else "survived: no test executes it"
+LATER = ("torch", "transformers", "spacy", "matplotlib.pyplot")
 
 
 def main() -> int:
@@ -442,14 +578,13 @@ def main() -> int:
         for number, mutant in drawn:
             print(_shown(number, mutant, "equivalent" if mutant.key in listed else ""))
         return 0
-    os.environ |= {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    FORKS.set_forkserver_preload(PRELOADED)
+    os.environ["OMP_NUM_THREADS"] = "1"
     lines, seconds = recorded(options.tests, options.workers)
     with tempfile.TemporaryDirectory() as folder:
-        trees: SimpleQueue[Path] = SimpleQueue()
+        waiting: SimpleQueue[Tests] = SimpleQueue()
         for number in range(options.workers):
             (Path(folder) / str(number)).mkdir()
-            trees.put(copied(Path(folder) / str(number)))
+            waiting.put(Tests(Path(folder) / str(number)))
         printing = threading.Lock()
 
         def decide(pair: tuple[int, Mutant]) -> str:
@@ -457,17 +592,22 @@ def main() -> int:
             if mutant.key in listed:
                 ended = "equivalent"
             else:
-                tree = trees.get()
+                free = waiting.get()
                 try:
-                    ended = outcome(mutant, tests_for(mutant, lines, seconds), seconds, tree)
+                    anew = mutant.on_import or str(mutant.line) not in lines.get(mutant.file, {})
+                    began = time.perf_counter()
+                    ended = free.ended(mutant, tests_for(mutant, lines, seconds), seconds, anew=anew)
+                    ended += f" [{time.perf_counter() - began:.1f} s{' anew' * anew}]"
                 finally:
-                    trees.put(tree)
+                    waiting.put(free)
             with printing:
                 print(_shown(number, mutant, ended), flush=True)
             return ended.split(" ")[0].rstrip(":")
 
         with ThreadPoolExecutor(options.workers) as pool:
             found = list(pool.map(decide, drawn))
+        for _ in range(options.workers):
+            waiting.get().close()
     killed, equivalent = found.count("killed"), found.count("equivalent")
     share = killed / max(1, len(found) - equivalent)
     print(f"{killed} killed, {found.count('survived')} survived, {equivalent} equivalent: {share:.1%} killed")
