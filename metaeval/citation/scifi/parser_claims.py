@@ -132,13 +132,10 @@ def claims_of(ready: PreparedText, parse: Parse) -> list[tuple[str, str, tuple[i
 def _written(text: str, parse: Parse, starts: Sequence[int], names: Mapping[int, str], places: Sequence[int]) -> str:
     """Return the tokens at these indices with the text's own spacing; across a gap, a space, but for closing signs.
 
-    names: what is written for a token, by index; empty for a token that is left out.
+    names: what is written for a token, by index.
     """
     written, last = "", -1
     for place in places:
-        if names.get(place) == "":
-            last += last == place - 1
-            continue
         follows = last >= 0 and last == place - 1 and min(starts[place - 1], starts[place]) >= 0
         between = text[starts[place - 1] + len(parse.tokens[place - 1]) : starts[place]] if follows else " "
         glued = last < 0 or (not follows and parse.tokens[place] in ",;:)]}”’")
