@@ -13,6 +13,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -61,29 +62,29 @@ def said(text):
     return [row for row in read if row]
 
 
-def plain(value):
-    """A value as JSON has it; of a text of more than four words its numbers."""
+def plain(value, whole=False):
+    """A value as JSON has it; of a text of more than four words its numbers, unless texts are held whole."""
     match value:
         case enum.Enum():
             return value.name
         case str():
             if DIGEST.fullmatch(value):
                 return "digest"
-            return value if value.count(" ") < 4 else " ".join(NUMBER.findall(value))
+            return value if whole or value.count(" ") < 4 else " ".join(NUMBER.findall(value))
         case bool() | None | int():
             return value
         case float():
             return f"{value}" if not math.isfinite(value) else value
         case _ if dataclasses.is_dataclass(value):
-            return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+            return {field.name: plain(getattr(value, field.name), whole) for field in dataclasses.fields(value)}
         case Mapping():
-            return {str(plain(key)): plain(own) for key, own in value.items() if key not in PASSING}
+            return {str(plain(key, whole)): plain(own, whole) for key, own in value.items() if key not in PASSING}
         case set() | frozenset():
-            return sorted(map(plain, value), key=repr)
+            return sorted((plain(own, whole) for own in value), key=repr)
         case _ if hasattr(value, "tolist"):
-            return plain(value.tolist())
+            return plain(value.tolist(), whole)
         case _ if hasattr(value, "__iter__"):
-            return [plain(own) for own in value]
+            return [plain(own, whole) for own in value]
     return type(value).__name__
 
 
@@ -127,12 +128,13 @@ def differences(recorded, now, place=""):
         yield f"{place}: {recorded!r}, now {now!r}"
 
 
-def held(name, value):
-    """Hold a value against its record."""
-    path, now = FOLDER / f"{name}.json", json.loads(json.dumps(plain(value)))
+def held(name, value, whole=False):
+    """Hold a value against its record. whole: texts that are no prose, such as claims, count word by word."""
+    path, now = FOLDER / f"{name}.json", json.loads(json.dumps(plain(value, whole)))
     if os.environ.get("RECORD"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [f" {json.dumps(key)}: {json.dumps(own, ensure_ascii=False)}" for key, own in now.items()]
+        pairs = (map(partial(json.dumps, ensure_ascii=False), pair) for pair in now.items())
+        lines = [f" {key}: {own}" for key, own in pairs]
         path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     found = list(differences(json.loads(path.read_text(encoding="utf-8")), now))
     assert not found, f"{path.name}: {len(found)} places differ\n" + "\n".join(found[:10])

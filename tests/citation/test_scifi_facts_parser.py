@@ -183,82 +183,33 @@ def claims_in(sentence):
     return claims_of(ready, parse)
 
 
-# Written by hand from the sentences: what each citation says, with nothing that another one says.
-CLAIMS = {
-    "paper_fig1_A2": ["Cups can be made of glass", "Cups can be made of plastic"],
-    "own05": ["Coffee contains caffeine", "Coffee contains antioxidants", "Coffee contains small amounts of magnesium"],
-    "own15": ["The drug reduces pain", "The drug improves sleep", "The drug rarely causes side effects"],
-    "own18": ["Inflation fell to 3.5% in March", "Inflation fell to 2.9% in April"],
-    # A condition is no claim, and what depends on it is none without it.
-    "own27": [
-        "If the patient has a fever, the doctor may prescribe antibiotics or recommend rest.",
-        "If the patient has a fever, the doctor may prescribe antibiotics",
-        "If the patient has a fever, the doctor may recommend rest",
-    ],
-    "own28": ["The film received positive reviews", "The film won two awards", "The film earned less than its budget"],
-}
+def test_claims_and_facts_of_sentences_of_every_kind(recorded, small):
+    """The keys of the record are the sentences; the claims of the first 30 were written by hand before."""
+    sentences = [*json.loads((recorded.FOLDER / "scifi-claims.json").read_text(encoding="utf-8"))]
+    ready = [prepared(sentence) for sentence in sentences]
+    parses = small.parse([text.text for text, *_ in ready])
+    found = read_with_parser([Answer("a", sentence, ()) for sentence in sentences], small)
+    held = {
+        sentence: {
+            "groups": text[1:],
+            "claims": [f"{claim} | {rule} {places}" for claim, rule, places in claims_of(text, parse)],
+            "facts": [f"{fact.number} in {fact.sentence}: {(*fact.segment, fact.text)}" for fact in own.facts],
+            "problems": own.problems,
+        }
+        for sentence, text, parse, own in zip(sentences, ready, parses, found, strict=True)
+    }
+    assert len(sentences) > 140
+    recorded.held("scifi-claims", held, whole=True)
 
 
-@pytest.mark.parametrize("name", CLAIMS)
-def test_claims_stand_alone(name):
-    (record,) = [each for each in RECORDS if each["id"] == name]
-    assert [claim for claim, *_ in claims_in(record["sentence"])] == CLAIMS[name]
-
-
-# Written by hand; an empty text is the whole sentence, since the rules gave up.
-SENTENCES = {
-    # Marks in the place of a noun get a name, but where the sentence can do without their phrase.
-    "Finally, [9] presents a bridge.": ["Finally, the cited source presents a bridge."],
-    "Trams are slow, as in [9].": ["Trams are slow, as in the cited source."],
-    "Steel [1] is strong.": ["Steel is strong."],
-    "(Steel) bridges [1] last.": ["(Steel) bridges last."],
-    "Rivers flow: they carry boats [1].": ["Rivers flow: they carry boats."],
-    "Trams will not stop [1] but run on [2].": ["Trams will not stop", "Trams will run on"],
-    "- **Solar power**: Solar panels cost less every year [1].": ["Solar panels cost less every year."],
-    # A claim is written as the sentence was.
-    "In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was given by Dr. Grey[1] and paid by Dr. Sloan[2].": [
-        f"In Grey's Anatomy, state-of-the-art care (e.g. 3.5% more) was {end}"
-        for end in ("given by Dr. Grey", "paid by Dr. Sloan")
-    ],
-    "Bridges fell, as shown in [1].": ["Bridges fell."],
-    "Pens and paper[1] sold well.": ["Pens and paper sold well."],
-    "Paper [1] describes bridges, while Paper [2] describes storms.": [
-        "The cited paper describes bridges",
-        "the cited paper describes storms",
-    ],
-    "In [4], the authors built a bridge.": ["the authors built a bridge."],
-    "The method proposed by [2] uses two sensors.": ["The method uses two sensors."],
-    "Several cities joined, including Rome [1], Paris (the capital) [2], and Oslo [3].": [
-        "Several cities joined, including Rome",
-        "Several cities joined, including Paris (the capital)",
-        "Several cities joined, including Oslo",
-    ],
-    # A participle gets the subject of the main clause and a finite form in its tense; of two, each stands alone.
-    "The court ruled the law void [1], making appeals pointless [2].": [
-        "The court ruled the law void",
-        "The court was making appeals pointless",
-    ],
-    "The drill wakes everybody [1], making the team more alert [2] and encouraging practice [3].": [
-        "The drill wakes everybody",
-        "The drill is making the team more alert",
-        "The drill is encouraging practice",
-    ],
-    # What several groups share stays: the museum has both halls in each claim.
-    "The museum has a hall and a garden, showing coins [1] and stamps [2].": [
-        "The museum has a hall and a garden, showing coins",
-        "The museum has a hall and a garden, showing stamps",
-    ],
-    # The verb agrees with the subject that is left.
-    "Both Rome [1] and Oslo [2] have trams.": ["", "Oslo has trams"],
-    "The river, which rises in Spain [1], enters France [2].": ["The river rises in Spain", "The river enters France"],
-}
-
-
-@pytest.mark.parametrize("sentence", SENTENCES)
-def test_what_the_rules_leave_out_and_where_they_give_up(sentence):
-    texts = ["" if rule.startswith("fallback") else claim for claim, rule, _ in claims_in(sentence)]
-    assert texts == SENTENCES[sentence]
-    assert not prepared("Light shines on spheres,[1] rings, [2] bottles, [3] and disks [4].")[2]
+def test_claims_of_trees_that_no_sentence_has(recorded):
+    """Trees drawn at random, which reach what the parses of the sentences above do not."""
+    trees = json.loads(Path(__file__).with_name("drawn_trees.json").read_text(encoding="utf-8"))
+    held = {
+        " ".join(tokens): [cut_claim(Tree(tuple(tokens), tuple(labels), tuple(heads), root), i, nodes) for i in nodes]
+        for tokens, labels, heads, root, nodes in trees
+    }
+    recorded.held("scifi-trees", held, whole=True)
 
 
 @st.composite
