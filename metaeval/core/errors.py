@@ -76,7 +76,7 @@ def _all_shown(value: Any) -> Any:
 
 def count(number: int, noun: str) -> str:
     """Return a count with thousands separators and its noun, plural except after 1: 1,200 groups, 2 replies."""
-    plural = re.sub("(?<![aeiou])y$", "ie", noun)
+    plural = re.sub("(?<=s)$", "e", re.sub("(?<![aeiou])y$", "ie", noun))
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural}s"
 
 

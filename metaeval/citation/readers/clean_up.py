@@ -140,7 +140,7 @@ def _code(text: str, *_: Any) -> Iterator[LeftOut]:
             continue
         for start, end in spans:
             written = f"({code[1][start + 1 : end - 1]})"
-            yield LeftOut(code.start(1) + start, code.start(1) + end, "bracket in code", written)
+            yield LeftOut(code.start(1) + start, code.start(1) + end, "code bracket", written)
 
 
 def _lists(text: str, *_: Any) -> Iterator[LeftOut]:
