@@ -1,54 +1,95 @@
 """Structured output, log-probabilities, chat completions and prompts: each read to the letter."""
 
 import json
+from collections import Counter
 from math import log
+from operator import pos
+from pathlib import Path
 
 import pytest
 
 from metaeval.core.errors import UserError
-from metaeval.llm.messages import Prompt, read_prompt, read_reply
-from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, expected_score, find_json_score, find_score, score_schema
+from metaeval.llm.endpoint import Cause
+from metaeval.llm.messages import (
+    ChatRequest,
+    Failure,
+    Prompt,
+    is_malformed,
+    read_answer,
+    read_object,
+    read_prompt,
+    read_reply,
+    reply_form,
+    text_of,
+)
+from metaeval.llm.score_parsing import CONTINUOUS, DISCRETE, expected_score, find_score, score_schema
+
+REPLIES = json.loads(Path(__file__).with_name("replies.json").read_text(encoding="utf-8"))
 
 
-def judged(scale, score, *texts):
-    """A row of the table for each text."""
-    return [(text, scale, score) for text in texts]
+def test_each_body_is_the_reply_that_it_was_or_none(recorded):
+    """Bodies that are no completion, contents in parts, refusals, ends, token counts, and log-probabilities."""
+    found = {}
+    for number, raw in enumerate(REPLIES["bodies"]):
+        try:
+            reply = read_reply(raw)
+        except ValueError:
+            found[number] = None
+            continue
+        assert reply.raw == raw
+        usable = {"usable": reply.usable({}), "with logprobs": reply.usable({"logprobs": True})}
+        told = {**recorded.plain(reply), "raw": "", "whole": reply.whole, "why not": text_of(reply)[1], **usable}
+        found[number] = {name: value for name, value in told.items() if value not in ("", False, [])}
+    with pytest.raises(ValueError, match="not a chat completion"):
+        read_reply("[" * 100_000)
+    recorded.held("llm-replies", found)
 
 
-JUDGEMENTS = [
-    *judged(DISCRETE, 2, '{"reasoning": "both agree", "score": 2}'),
-    *judged(DISCRETE, 1, '{"reasoning": "", "score": 1.0}'),
-    *judged(CONTINUOUS, 0.25, '{"reasoning": "", "score": 0.25}'),
-    *judged(CONTINUOUS, 1, ' {"score": 1, "reasoning": "x"}\n'),
-    *judged(DISCRETE, None, '{"reasoning": "", "score": 3}', '{"reasoning": "", "score": "2"}'),
-    *judged(DISCRETE, None, '{"reasoning": "", "score": true}', '{"reasoning": "", "score": null}'),
-    *judged(DISCRETE, None, '{"reasoning": 5, "score": 1}', '{"score": 1}', '{"reasoning": "", "score": 1, "more": 1}'),
-    *judged(DISCRETE, 1, '```json\n{"reasoning": "", "score": 1}\n```'),
-    *judged(DISCRETE, None, '{"reasoning": "", "score": 1'),
-    *judged(DISCRETE, None, '{"reasoning": "", "score": 2, "score": 0}'),
-    *judged(DISCRETE, None, '{"reasoning": "", "reasoning": "", "score": 0}'),
-    *judged(DISCRETE, None, '{"reasoning": "", "score": 0}\nPrediction: 2'),
-    *judged(DISCRETE, None, '{"reasoning": "", "score": 0} {"reasoning": "", "score": 2}', "[1]", "1", "[" * 100_000),
-    *judged(CONTINUOUS, None, '{"reasoning": "", "score": 85}', '{"reasoning": "", "score": NaN}'),
-    *judged(DISCRETE, 0, '{"reasoning": "it says {\\"score\\": 2}", "score": 0}'),
-]
+def test_each_text_is_the_object_that_it_was_as_it_is_and_repaired(recorded, fake):
+    """Of five schemas: in code blocks, within other text, behind thoughts, with other types, capitals and fields."""
+    found = {}
+    for number, (name, text) in enumerate(REPLIES["objects"]):
+        form, counts = reply_form(name, **REPLIES["forms"][name]), [Counter(), Counter()]
+        read = [read_object(text, form), read_object(text, form, any_entries=True)]
+        read += [read_object(text, form, any_entries=entries, repairs=counts[entries]) for entries in (False, True)]
+        reply = read_reply(json.dumps(fake.completion(text)))
+        asked = [ChatRequest({}, form=form, repairs=repairs) for repairs in (False, True)]
+        malformed = [is_malformed(each, reply) for each in asked]
+        found[f"{number}_{name}_{text[:50].replace(' ', '_')}"] = [*read, *map(pos, counts), *malformed]
+    failed = Failure(Cause.TIMEOUT, "")
+    assert not is_malformed(asked[0], failed)
+    assert not is_malformed(ChatRequest({}), reply)
+    assert is_malformed(asked[1], read_reply(json.dumps(fake.completion("2", finish_reason="length"))))
+    found["answers"] = [
+        read_answer(failed, len),
+        read_answer(Failure(Cause.TOO_LONG, ""), len),
+        read_answer(reply, len),
+    ]
+    found["forms"] = [score_schema(DISCRETE), score_schema(CONTINUOUS)]
+    recorded.held("llm-objects", found)
 
 
-@pytest.mark.parametrize(("text", "scale", "score"), JUDGEMENTS)
-def test_a_judgement_keeps_to_the_schema_or_is_none(text, scale, score):
-    found = find_json_score(text, scale)
-    assert (None if found is None else found.value) == score
-    if found is not None:
-        assert float(text[found.start : found.end]) == score
-
-
-def test_the_schema_asks_for_the_reasoning_first_and_closes_the_object():
-    asked = score_schema(DISCRETE)["json_schema"]
-    assert asked["strict"] is True
-    assert list(asked["schema"]["properties"]) == ["reasoning", "score"]
-    assert asked["schema"]["additionalProperties"] is False
-    assert asked["schema"]["properties"]["score"] == {"type": "integer", "enum": [0, 1, 2]}
-    assert score_schema(CONTINUOUS)["json_schema"]["schema"]["properties"]["score"] == {"type": "number"}
+def test_a_request_says_what_it_costs_and_is_known_by_all_that_is_sent(recorded):
+    body = {
+        "model": "m",
+        "max_tokens": 7,
+        "messages": [{"role": "user", "content": "né \ud83d 1"}, {"content": "abcd"}],
+    }
+    one, form = ChatRequest(body), {"response_format": {"type": "json_object"}}
+    others = [
+        ChatRequest(body, 1),
+        ChatRequest(body, 0, 1),
+        ChatRequest({**body, **form}),
+        ChatRequest({**body, "n": 1}),
+    ]
+    keys = [one.key("a"), one.key("b"), *(each.key("a") for each in others)]
+    assert len({*keys}) == len(keys)
+    assert (one, others[2].plain.key("a")) == (ChatRequest(body, form=form, loose=True, repairs=True), keys[0])
+    plain = ChatRequest({"messages": [], "max_completion_tokens": 9}), ChatRequest({"messages": []})
+    counts = [[each.likely_tokens_in, each.most_tokens_in, each.most_tokens_out] for each in (one, *others, *plain)]
+    key = ChatRequest({"messages": []}, 2, 1).key("s").hex()[:16]
+    shown = {"counts": counts, "content": one.content.decode(), "settings": others[2].settings("s"), "key": key}
+    recorded.held("llm-requests", shown)
 
 
 def token(text, chance, **others):
@@ -81,109 +122,6 @@ SNOWMAN = [{"token": "\\x", "logprob": 0.0, "bytes": [byte], "top_logprobs": []}
 def test_the_expectation_is_over_the_tokens_of_the_score(tokens, content, expected):
     found = expected_score(content, tokens, find_score(content, DISCRETE), DISCRETE)
     assert found is None if expected is None else found == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_completion_is_read_with_all_that_was_kept(fake):
-    reply = read_reply(json.dumps(fake.completion("Prediction: 1")))
-    assert (reply.content, reply.finish_reason) == ("Prediction: 1", "stop")
-    assert (reply.model, reply.fingerprint) == ("tiny-2", "fp_1")
-    assert (reply.tokens_in, reply.tokens_out) == (100, 10)
-    assert reply.whole
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"finish_reason": "length"},
-        {"finish_reason": "content_filter"},
-        {"message": {"content": "2", "refusal": "I cannot judge this."}},
-        {"message": {"content": None}},
-        {"message": {"content": " "}},
-    ],
-)
-def test_a_reply_cut_short_refused_or_empty_is_not_whole(fake, changes):
-    assert not read_reply(json.dumps(fake.completion("2", **changes))).whole
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        *("", "<html>", "null", "[]", "{}", "[" * 100_000),
-        *('{"choices": []}', '{"choices": [{}]}', '{"choices": 3}', '{"choices": [{"message": null}]}'),
-        '{"choices": [{"message": "2"}]}',
-    ],
-)
-def test_another_body_is_no_completion(raw):
-    with pytest.raises(ValueError, match="not a chat completion"):
-        read_reply(raw)
-
-
-def test_a_completion_without_a_token_count_is_a_completion():
-    reply = read_reply('{"choices": [{"message": {"content": "2"}}]}')
-    assert (reply.tokens_in, reply.tokens_out, reply.whole) == (None, None, True)
-
-
-def test_a_count_beyond_what_any_model_reads_is_none(fake):
-    usage = {"prompt_tokens": 10**9, "completion_tokens": 10**9 + 1}
-    reply = read_reply(json.dumps({**fake.completion("2"), "usage": usage}))
-    assert (reply.tokens_in, reply.tokens_out) == (10**9, None)
-
-
-THOUGHT = {"type": "thinking", "thinking": [{"type": "text", "text": "Prediction: 0"}]}
-CALL = {"role": "assistant", "content": None, "tool_calls": [{"type": "function", "function": {"name": "look_up"}}]}
-
-
-@pytest.mark.parametrize(
-    ("message", "content", "refusal", "usable"),
-    [
-        ({"content": [THOUGHT, {"type": "text", "text": "Prediction: 2"}]}, "Prediction: 2", "", True),
-        ({"content": [{"type": "text", "text": "Score: "}, {"type": "text", "text": "2"}]}, "Score: 2", "", True),
-        ({"content": [{"type": "reasoning", "text": "2"}, {"type": "image_url"}]}, "", "", True),
-        ({"content": [None, 1, ["2"], {"type": "text", "text": {"value": "2"}}, "Score: 1"]}, "Score: 1", "", True),
-        ({"content": {"type": "text", "text": "2"}, "refusal": False}, "2", "", True),
-        ({"content": 2, "provider": "one", "tool_calls": []}, "", "", False),
-        ({"content": [{"type": "text", "text": " "}], "name": "one"}, "", "", False),
-        ({"content": [{"type": "refusal", "refusal": "I cannot."}]}, "", "I cannot.", True),
-        (CALL, "", "", True),
-        ({"role": "assistant", "content": " ", "refusal": None, "tool_calls": []}, "", "", False),
-        ({"role": "assistant", "content": []}, "", "", False),
-    ],
-)
-def test_parts_that_are_no_text_are_skipped_and_only_an_empty_message_is_not_usable(message, content, refusal, usable):
-    for finish in ("stop", "eos", "end_turn", None):
-        reply = read_reply(json.dumps({"choices": [{"message": message, "finish_reason": finish}]}))
-        assert (reply.content.strip(), reply.refusal, reply.usable({})) == (content, refusal, usable)
-
-
-SOUND = {"token": "2", "logprob": -0.5, "bytes": [50], "top_logprobs": [{"token": "2", "logprob": -0.5}]}
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        *({"logprob": value} for value in (5, None, "-0.5", True, float("nan"), float("-inf"), [-0.5])),
-        *({"bytes": value} for value in (10**12, [10**12], [-1], [True], "2", [[50]], {"0": 50})),
-        *({"top_logprobs": value} for value in (5, "2", [5], [{"token": "0"}], [{"token": "0", "logprob": 5}])),
-        {"top_logprobs": [{"token": str(number), "logprob": -0.1} for number in range(3)]},  # .9 each
-        {"top_logprobs": [{"token": "0", "logprob": -0.01}]},  # .99, beside the .61 of the token itself
-        {"token": 2},
-        *({"top_logprobs": value} for value in (None, [])),  # no alternative, of which an expectation could be made
-        {"bytes": [48]},  # of another text than the reply's
-    ],
-)
-def test_a_log_probability_of_another_type_or_range_is_none(fake, change):
-    def read(token):
-        reply = read_reply(json.dumps(fake.completion("2", logprobs={"content": [token]})))
-        return list(reply.logprobs), reply.usable({"logprobs": True})
-
-    assert read(SOUND) == ([SOUND], True)
-    assert read({**SOUND, **change}) == ([], False)
-
-
-@pytest.mark.parametrize("logprobs", [5, "2", [], {"content": 5}, {"content": {"token": "2"}}, {"content": ["2"]}])
-def test_log_probabilities_of_another_shape_are_none(fake, logprobs):
-    reply = read_reply(json.dumps(fake.completion("2", logprobs=logprobs)))
-    assert (reply.content, list(reply.logprobs)) == ("2", [])
 
 
 def test_a_prompt_is_filled_in_one_pass():
