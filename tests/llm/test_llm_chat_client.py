@@ -10,7 +10,6 @@ import ssl
 import threading
 import time
 from base64 import b64decode, b64encode
-from email.utils import formatdate
 from pathlib import Path
 from urllib.parse import quote
 
@@ -19,7 +18,7 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.core.errors import UserError
-from metaeval.llm.endpoint import Cause, Endpoint, checked_url, fault_of_status
+from metaeval.llm.endpoint import Cause, Endpoint
 from metaeval.llm.http_attempt import Pace, Transport, _reason
 from metaeval.llm.messages import Failure, Reply
 
@@ -113,11 +112,6 @@ def test_a_refusal_of_one_text_is_not_tried_again_and_stops_nothing(fake, new_se
         assert answers[1:] == [Failure(Cause.REFUSED, "HTTP 400: content policy")] * 30
         assert new_session(server.url).ask(bad) == answers[1:]
     assert server.attempts.total() == 61
-
-
-def test_a_text_beyond_the_models_context_is_too_long():
-    error = json.dumps({"error": {"message": "This model's maximum context length is 16 tokens", "code": None}})
-    assert fault_of_status(400, error, {}).cause is Cause.TOO_LONG
 
 
 REFUSED = {"error": {"message": "Unsupported parameter: 'max_tokens'", "code": "unsupported_parameter"}}
@@ -431,20 +425,6 @@ def test_nobody_is_followed_to_another_address(fake, new_session, question, stat
     assert other.headers == []
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        *(f"http://{user}@127.0.0.1:9/v1" for user in ("user:sk-secret", "sk-secret")),
-        *(f"http://127.0.0.1:9/v1{end}" for end in ("?api_key=sk-secret", "#sk-secret", ";key=sk-secret")),
-        *(f"{scheme}user:sk-secret@127.0.0.1/v1" for scheme in ("htp://", "http:\\\\", "")),
-    ],
-)
-def test_an_address_that_holds_a_key_is_refused_and_not_repeated(url):
-    with pytest.raises(ValueError, match="the key belongs in an environment variable") as error:
-        checked_url(url)
-    assert "sk-secret" not in str(error.value)
-
-
 class Wire:
     """An answer as bytes: a head, then a piece again and again, as often as somebody reads it."""
 
@@ -509,23 +489,6 @@ def test_log_probabilities_are_not_counted_against_the_limit(fake, new_session, 
             session.ask([question("a")])
         (reply,) = session.ask([question("a", logprobs=True)])
     assert len(reply.logprobs) == 1000
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        ("7", 7.0),
-        ("0.5", 0.5),
-        ("-3", 0.0),
-        (lambda: formatdate(time.time() + 90, usegmt=True), pytest.approx(90, abs=5)),
-        (lambda: formatdate(time.time() - 90, usegmt=True), 0.0),
-        ("soon", None),
-        (None, None),
-    ],
-)
-def test_the_rest_that_a_server_asks_for_is_a_number_or_a_date(header, seconds):
-    headers = {} if header is None else {"retry-after": header() if callable(header) else header}
-    assert fault_of_status(429, "", headers).retry_after == seconds
 
 
 @pytest.mark.parametrize(("seconds", "attempts"), [("300", 5), ("301", 1)])

@@ -132,20 +132,6 @@ def test_a_server_without_the_model_is_named_alone(farm, new_session, question):
         new_session(joined([good, other])).ask([question(str(number)) for number in range(9)])
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ("http://a/v1/", ("http://a/v1", "http://a/v1")),
-        ("http://a/v1, http://b/v1/chat/completions,http://a/v1", ("http://a/v1,http://b/v1", "http://a/v1")),
-        (["http://b/v1", "http://a/v1"], ("http://b/v1,http://a/v1", "http://b/v1")),
-    ],
-)
-def test_addresses_are_a_text_or_a_list_and_the_first_is_their_name(given, kept):
-    options = ChatOptions(base_url=given)
-    assert (options.base_url, options.server_name) == kept
-    assert ChatOptions(base_url=given, server="farm").server_name == "farm"
-
-
 def test_each_address_is_checked():
     for wrong in ("http://a/v1,", ["http://a/v1", "b:8000"], ["http://a/v1", 3]):
         with pytest.raises(ValueError, match="base_url"):
