@@ -74,7 +74,7 @@ def plain(value, whole=False):
         case bool() | None | int():
             return value
         case float():
-            return f"{value}" if not math.isfinite(value) else value
+            return float(f"{value:.8g}") if math.isfinite(value) else f"{value}"
         case _ if dataclasses.is_dataclass(value):
             return {field.name: plain(getattr(value, field.name), whole) for field in dataclasses.fields(value)}
         case Mapping():
