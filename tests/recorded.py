@@ -19,7 +19,9 @@ from pathlib import Path
 
 FOLDER = Path(__file__).with_name("recorded")
 NUMBER = re.compile(r"(?<![\w.])[-−+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?(?!\w)")
+NAMED = re.compile(rf"""(?<!\w)(?:"[^"]*"|'[^']*')(?!\w)|--\w[\w-]*|{NUMBER.pattern}""")
 DIGEST = re.compile(r"[0-9a-f]{32,}")
+VERSION = re.compile(r"\|(?:metaeval|numpy|scipy|python|torch|transformers):[^|]*")  # in a signature
 MOST = 60
 """Of a longer list of rows so many are recorded, in equal steps, and its length."""
 PASSING = {"made", "seconds", "time", "started", "ended", "python", "packages", "platform", "processor", "machine"}
@@ -62,6 +64,20 @@ def said(text):
     return [row for row in read if row]
 
 
+def named(sentence):
+    """What a sentence names: its numbers, its options, and what stands in quotes."""
+    return [plain(part) for part in NAMED.findall(sentence)]
+
+
+def told(use, *given, **options):
+    """What a call returns; if it is refused, the error's kind and, of an error of ours, what its sentence names."""
+    try:
+        return use(*given, **options)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is what the call does
+        ours = type(error).__module__.startswith("metaeval")
+        return {type(error).__name__: named(str(error)) if ours else []}
+
+
 def plain(value, whole=False):
     """A value as JSON has it; of a text of more than four words its numbers, unless texts are held whole."""
     match value:
@@ -70,11 +86,14 @@ def plain(value, whole=False):
         case str():
             if DIGEST.fullmatch(value):
                 return "digest"
+            value = VERSION.sub("", value)
             return value if whole or value.count(" ") < 4 else " ".join(NUMBER.findall(value))
         case bool() | None | int():
             return value
         case float():
             return float(f"{value:.8g}") if math.isfinite(value) else f"{value}"
+        case _ if hasattr(value, "savefig"):
+            return plain(drawn(value))
         case _ if dataclasses.is_dataclass(value):
             return {field.name: plain(getattr(value, field.name), whole) for field in dataclasses.fields(value)}
         case Mapping():
@@ -86,6 +105,66 @@ def plain(value, whole=False):
         case _ if hasattr(value, "__iter__"):
             return [plain(own, whole) for own in value]
     return type(value).__name__
+
+
+def page(text):
+    """What an HTML page holds: its data, its cells, and the numbers of what else is read."""
+    found = _Page(text)
+    return {"data": found.data, "cells": found.cells, "numbers": found.numbers}
+
+
+def table(text):
+    """A table as text, as it is laid out between its rules, or as Markdown or LaTeX, cell by cell; else numbers."""
+    lines = text.splitlines()
+    rules = [at for at, line in enumerate(lines) if "──" in line]
+    if rules:
+        laid_out = [re.sub("─+", lambda rule: f"{len(rule[0])}─", line) for line in lines[rules[0] : rules[-1] + 1]]
+        below = NUMBER.findall("\n".join(lines[rules[-1] + 1 :]))
+        return [*map(plain, lines[: rules[0]]), *(line.replace(" ", "·") for line in laid_out), " ".join(below)]
+    cells = ([plain(cell.strip()) for cell in re.split(r" & |(?<!\\) ?\| ?", line) if cell] for line in lines)
+    return [row[0] if len(row) == 1 else row for row in cells if any(row)]
+
+
+_LOOKS = (
+    "color linewidth marker markersize markeredgewidth markeredgecolor markerfacecolor facecolor edgecolor hatch fill "
+    "linestyle unscaled_dash_pattern zorder clip_on label text size weight ha visible sizes frame_on ncols usetex alpha"
+).split()
+
+
+def _looks(artist):
+    """How an artist looks, in one text, and where its data are."""
+    values = {name: getattr(artist, f"get_{name}", lambda: None)() for name in _LOOKS}
+    values["unscaled_dash_pattern"] = getattr(artist, "_unscaled_dash_pattern", None)
+    shown = ("" if value is None or str(value).startswith("_child") else plain(value) for value in values.values())
+    looks = re.sub(r"\d\.\d{4,}", lambda part: f"{float(part[0]):.3f}", ";".join(map(str, shown))).replace(" ", "")
+    if hasattr(artist, "get_xdata"):
+        return [looks, artist.get_xdata(), artist.get_ydata()]
+    if hasattr(artist, "get_patch_transform"):
+        return [looks, *artist.get_patch_transform().transform(artist.get_path().vertices).T]
+    return [looks, *(artist.get_offsets() if hasattr(artist, "get_offsets") else ())]
+
+
+def drawn(figure):
+    """What a figure shows: its lines, bars, discs and texts with their looks, and no place that its layout decides."""
+    panels = []
+    for plot in figure.axes:
+        ticks = [
+            [axis.get_majorticklocs(), [label.get_text() for label in axis.get_ticklabels()]]
+            for axis in (plot.xaxis, plot.yaxis)
+            if type(axis.get_major_locator()).__name__ == "FixedLocator"
+        ]
+        sizes = [axis.get_tick_params().get("labelsize") for axis in (plot.xaxis, plot.yaxis)]
+        spines = [[one.get_visible(), one.get_linewidth()] for one in plot.spines.values()]
+        titles = [plot.title, plot._left_title, plot.xaxis.label, plot.yaxis.label]
+        parts = [*plot.lines, *plot.patches, *plot.collections, *titles]
+        texts = [[*_looks(text), *text.get_position()] for text in plot.texts]
+        about = [plot.get_visible(), plot.get_xlim(), plot.get_ylim(), plot.get_box_aspect(), ticks, sizes, spines]
+        panels.append([about, *map(_looks, parts), *texts, *(image.get_array() for image in plot.images)])
+    above = [_looks(text) for text in (figure._supxlabel, figure._suptitle) if text]
+    for one in figure.legends:
+        parts = [one.get_frame(), one.get_title(), *one.get_texts(), *one.get_lines(), *one.get_patches()]
+        above.append([one.get_frame_on(), one._ncols, *(_looks(part)[0] for part in parts)])
+    return [figure.get_size_inches(), above, *panels]
 
 
 def thinned(rows):
@@ -105,36 +184,46 @@ def files(folder):
         elif path.suffix == ".csv":
             found[name] = thinned(list(csv.reader(path.read_text(encoding="utf-8").splitlines())))
         elif path.suffix == ".html":
-            page = _Page(path.read_text(encoding="utf-8"))
-            found[name] = {"data": page.data, "cells": page.cells, "numbers": page.numbers}
+            found[name] = page(path.read_text(encoding="utf-8"))
         elif path.suffix in {".md", ".txt", ".tex"}:
             found[name] = said(path.read_text(encoding="utf-8"))
     return found
 
 
-def differences(recorded, now, place=""):
-    """The places at which two values differ, numbers by more than a millionth."""
+def tables(folder):
+    """The tables that a folder's JSON files hold: what they show, and what they are made of."""
+    kept = ("headings", "blocks", "footer", "records")
+    found = {name: own for name, own in files(folder).items() if name.endswith(".json") and "records" in own}
+    return {name: {key: own[key] for key in kept if key in own} for name, own in found.items()}
+
+
+def differences(recorded, now, place="", within=1e-6):
+    """The places at which two values differ, numbers by more than so large a share."""
     numbers = (int, float)
     if isinstance(recorded, dict) and isinstance(now, dict):
         for key in recorded | now:
-            yield from differences(recorded.get(key, "missing"), now.get(key, "missing"), f"{place}/{key}")
+            yield from differences(recorded.get(key, "missing"), now.get(key, "missing"), f"{place}/{key}", within)
     elif isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
         for number, pair in enumerate(zip(recorded, now, strict=True)):
-            yield from differences(*pair, f"{place}/{number}")
+            yield from differences(*pair, f"{place}/{number}", within)
     elif isinstance(recorded, numbers) and isinstance(now, numbers) and bool not in {type(recorded), type(now)}:
-        if not math.isclose(recorded, now, rel_tol=1e-6, abs_tol=1e-9):
+        if not math.isclose(recorded, now, rel_tol=within, abs_tol=within / 1000):
             yield f"{place}: {recorded!r}, now {now!r}"
     elif recorded != now or type(recorded) is not type(now):
         yield f"{place}: {recorded!r}, now {now!r}"
 
 
-def held(name, value, whole=False):
-    """Hold a value against its record. whole: texts that are no prose, such as claims, count word by word."""
+def held(name, value, whole=False, within=1e-6):
+    """Hold a value against its record.
+
+    whole: texts that are no prose, such as claims, count word by word; within: as near as numbers must be, those of a
+    network of float32 say.
+    """
     path, now = FOLDER / f"{name}.json", json.loads(json.dumps(plain(value, whole)))
     if os.environ.get("RECORD"):
         path.parent.mkdir(parents=True, exist_ok=True)
         pairs = (map(partial(json.dumps, ensure_ascii=False), pair) for pair in now.items())
         lines = [f" {key}: {own}" for key, own in pairs]
-        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    found = list(differences(json.loads(path.read_text(encoding="utf-8")), now))
+        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8", errors="backslashreplace")
+    found = list(differences(json.loads(path.read_text(encoding="utf-8")), now, within=within))
     assert not found, f"{path.name}: {len(found)} places differ\n" + "\n".join(found[:10])
