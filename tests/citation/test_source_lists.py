@@ -3,13 +3,17 @@
 import json
 import re
 from collections import Counter
+from dataclasses import astuple, replace
+from itertools import product
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from metaeval.citation.marks_and_sentences import find_marks
+from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.marks_and_sentences import cleaned, find_marks
 from metaeval.citation.readers.cited_text import CitedText
+from metaeval.citation.readers.clean_up import left_out_of, left_out_text
 from metaeval.citation.readers.formats.deep_research import write_report
 from metaeval.citation.readers.mark_insertion import with_marks
 from metaeval.citation.readers.source_lists import source_lists
@@ -20,17 +24,16 @@ BOTH = [("1", A), ("2", B)]
 CASES = json.loads(Path(__file__).with_name("report_cases.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    "heading", ["## References\n\n", "**Sources:**\n", "Quellen\n", "参考文献：\n", "Works cited\n---\n"]
-)
-@pytest.mark.parametrize("label", ["{}.", "{})", "({})", "[{}]", "[{}]:", "[^{}]:", "**[{}]**", r"\[{}\]"])
-@pytest.mark.parametrize("entry", ["[T]({})", "[{0}]({0})", "T, {}.", "<{}>", "T ({})", "*T*.\n   {}", "{} - T"])
-def test_numbered_entries_under_a_heading(heading, label, entry):
-    listed = "\n".join(f"{label.format(n)} {entry.format(url)}" for n, url in BOTH)
-    (found,) = source_lists(f"{BODY}\n{heading}{listed}")
-    assert [(source.label, source.url) for source in found.sources] == BOTH
-    assert (found.start, found.end) == (len(BODY), len(f"{BODY}\n{heading}{listed}"))
-    assert all(source.title in ("T", "") for source in found.sources)
+def test_numbered_entries_under_a_heading():
+    headings = ["## References\n\n", "**Sources:**\n", "Quellen\n", "参考文献：\n", "Works cited\n---\n"]
+    labels = ["{}.", "{})", "({})", "[{}]", "[{}]:", "[^{}]:", "**[{}]**", r"\[{}\]"]
+    entries = ["[T]({})", "[{0}]({0})", "T, {}.", "<{}>", "T ({})", "*T*.\n   {}", "{} - T"]
+    for heading, label, entry in product(headings, labels, entries):
+        listed = "\n".join(f"{label.format(n)} {entry.format(url)}" for n, url in BOTH)
+        (found,) = source_lists(f"{BODY}\n{heading}{listed}")
+        assert [(source.label, source.url) for source in found.sources] == BOTH
+        assert (found.start, found.end) == (len(BODY), len(f"{BODY}\n{heading}{listed}"))
+        assert all(source.title in ("T", "") for source in found.sources)
 
 
 @pytest.mark.parametrize(("listed", "sources"), CASES["other lists"])
@@ -95,6 +98,26 @@ def test_an_address_cited_twice_is_one_source_and_code_cites_nothing():
     assert read(article) == ("It opened [1]. It closed the report [1].", [A])
     text, urls = read(f"See:\n```\nx[2] = 1\n```\nIt opened [1]. `y[2]`{LIST}")
     assert (text.count("[1]"), text.count("[2]"), urls) == (1, 0, [A, B])
+
+
+def test_lists_pieces_and_marks_of_many_reports_are_those_of_their_record(recorded):
+    held = {}
+    for number, text in enumerate(CASES["reports"], start=1):
+        answer, draft, reasons = (
+            Answer("a", text, (Passage("p", source=A), Passage("q", source=B))),
+            CitedText(),
+            Counter(),
+        )
+        read = replace(answer, left_out=left_out_of(answer))
+        write_report(text, draft)
+        held[number] = {
+            "lists": [[one.start, one.end, *map(astuple, one.sources)] for one in source_lists(text)],
+            "left out": [*map(astuple, read.left_out), left_out_text([read])],
+            "read": [cleaned(read).text, with_marks(draft, reasons), reasons],
+            "sources": [[one.id, one.url, one.title] for one in draft.sources],
+            "cut": [[one.kind, one.sources] for one in draft.cut],
+        }
+    recorded.held("readers-reports", held, whole=True)
 
 
 def test_reports_cite_as_the_plain_one_whatever_their_list_looks_like():

@@ -164,15 +164,12 @@ def _found(text: str) -> Iterator[SourceList]:
     at = done = 0
     while at < len(lines):
         strength = 0 if at in fenced else _heading(lines[at])
-        body = at + 1 if strength else at
-        if strength and at + 1 < len(lines) and re.fullmatch(r"\s*(?:=+|-{2,})\s*", lines[at + 1]):
-            body += 1
         entries, end = [] if at in fenced else _inline(lines[at]), at + 1
         if entries:
             strength = 2
         else:
-            level = len(lines[at]) - len(lines[at].lstrip("#")) if strength else 0
-            entries, end = _run(lines, body, fenced, level if strength else -1)
+            level = len(lines[at]) - len(lines[at].lstrip("#")) if strength else None
+            entries, end = _run(lines, at if level is None else at + 1, fenced, level)
         kept = entries
         before = {entry.label for entry in entries if cited.get(entry.label, len(text)) < starts[at]}
         if not entries or not (
@@ -180,7 +177,7 @@ def _found(text: str) -> Iterator[SourceList]:
             if strength
             else _closes(lines, end) and (kept := _unheaded(entries, before))
         ):
-            at = body if strength and body > at else end if entries and end > at else at + 1
+            at = end if entries and not strength else at + 1
             continue
         first = at if strength else kept[0].line
         headed = bool(strength)
@@ -229,10 +226,10 @@ def _inline(line: str) -> list[_Entry]:
     return [*(_Entry("", "bullet", 0, match[0]) for match in addresses), *cited]
 
 
-def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[list[_Entry], int]:
-    """Return the entries from a line on, and the line behind the last. level: of the heading; -1: without a heading."""
+def _run(lines: Sequence[str], at: int, fenced: set[int], level: int | None) -> tuple[list[_Entry], int]:
+    """Return the entries from a line on, and the line behind the last. level: of the heading; None: without one."""
     entries: list[_Entry] = []
-    headed, end, blank = level >= 0, at, False
+    headed, end, blank = level is not None, at, False
     while at < len(lines) and at not in fenced:
         line = lines[at]
         if not line.strip() or (not entries and headed and _ORNAMENT.fullmatch(line)):
@@ -241,7 +238,7 @@ def _run(lines: Sequence[str], at: int, fenced: set[int], level: int) -> tuple[l
                 break
             continue
         marks = re.match(r"\s{0,3}(#{1,6})\s", line)
-        if _ORNAMENT.fullmatch(line) or _heading(line) or (marks and not 0 < level < len(marks[1])):
+        if _ORNAMENT.fullmatch(line) or _heading(line) or (marks and not (level and level < len(marks[1]))):
             break
         match = _LABEL.match(line)
         style = next((name for name in _STYLES if match and match[name]), "")
