@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from itertools import starmap
 from pathlib import Path
 from random import Random
 
@@ -22,23 +23,39 @@ from metrics_zoo.rouge import Rouge
 # [kind, statement, source, (marked sentences,) the text after the edit, or null where the rule refuses].
 CASES = json.loads(Path(__file__).with_name("edits.json").read_text(encoding="utf-8"))
 DATA = Path(__file__).parents[3] / "shared" / "data"
-OTHERS = [EditTexts("It is another page.", "Page."), EditTexts("Whales sing in winter.", "They were there. They sang.")]
+OTHERS = [("It is another page.", "Page."), ("Whales sing in winter.", "They were there. They sang.")]
 
 
-def edited(kind, statement, source="", evidence=()):
-    return KINDS[kind].edit(EditCase(statement, source, evidence, iter(OTHERS), Random("0")))
+def edited(kind, statement, source="", evidence=(), others=OTHERS):
+    return KINDS[kind].edit(EditCase(statement, source, evidence, starmap(EditTexts, others), Random("0")))
 
 
-@pytest.mark.parametrize(("kind", "statement", "source", "expected"), CASES["statements"])
-def test_rules_that_edit_the_statement(kind, statement, source, expected):
-    texts = edited(kind, statement, source)
-    assert isinstance(texts, str) if expected is None else texts == (expected, source)
+def test_rules_edit_one_text_or_refuse():
+    for kind, statement, source, expected in CASES["statements"]:
+        texts = edited(kind, statement, source)
+        assert isinstance(texts, str) if expected is None else texts == (expected, source), (kind, statement)
+    for kind, statement, source, evidence, expected in CASES["sources"]:
+        texts = edited(kind, statement, source, evidence)
+        assert isinstance(texts, str) if expected is None else texts == (statement, expected), (kind, statement)
 
 
-@pytest.mark.parametrize(("kind", "statement", "source", "evidence", "expected"), CASES["sources"])
-def test_rules_that_edit_the_source(kind, statement, source, evidence, expected):
-    texts = edited(kind, statement, source, evidence)
-    assert isinstance(texts, str) if expected is None else texts == (statement, expected)
+def test_what_each_kind_makes_of_each_pair(recorded):
+    """Of an edited text the words that were not there, those that are there no more, and its length."""
+
+    def change(old, new):
+        own, others = old.split(), new.split()
+        return [[word for word in others if word not in own], [word for word in own if word not in others], len(new)]
+
+    made = {}
+    for number, (kinds, statement, source, *more) in enumerate(CASES["pairs"]):
+        for kind in kinds.split():
+            texts = edited(kind, statement, source, *more)
+            if not isinstance(texts, str):
+                pairs = zip((statement, source), texts, strict=True)
+                made.setdefault(kind, {})[number] = [change(*pair) if pair[0] != pair[1] else "" for pair in pairs]
+            else:
+                assert texts
+    recorded.held("corpus-edits", made)
 
 
 def test_a_mirror_edits_both_texts_and_only_whole_words():
