@@ -1,109 +1,20 @@
 """Findings and first tables of made results whose truth is known: names, values, verdicts and places."""
 
-import itertools
 import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from metaeval.core import registry
 from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings, leading
 from metaeval.report.first_table import ROWS, first_table
 from metaeval.report.ranking_measures import headlines, top
-from metaeval.report.result import Column, Comparison, Data, Interval, Ledger, Perfect, Result, Row, Significance
+from metaeval.report.result import Column, Ledger, Perfect
 from metaeval.report.table import short
 from metaeval.report.terminal import text_of
-from metaeval.runs.evaluate import declarations_of
 from metaeval.stats.estimate import Estimate
-
-AUC = [
-    Column(key=key, label=label, scale=100.0, digits=1)
-    for key, label in (("fs_ns", "FS-NS"), ("fs_ps", "FS-PS"), ("ps_ns", "PS-NS"), ("overall", "Overall"))
-]
-SPEARMAN = [Column(key="pearson", label="Pearson"), Column(key="spearman", label="Spearman")]
-DECLARATIONS = declarations_of(
-    registry.find("protocol", name) for name in ("classification", "correlation", "retrieval")
-)
-
-
-def area(value, half=0.02, **more):
-    """A value with an interval of this half width; None: undefined."""
-    return (
-        Estimate(None, note="no row is PARTIAL")
-        if value is None
-        else Estimate(value, low=value - half, high=value + half, **more)
-    )
-
-
-def metric(name, *areas, kind="metric", half=0.02, **more):
-    """A row of the four areas."""
-    values = dict(zip(("fs_ns", "fs_ps", "ps_ns", "overall"), (area(one, half) for one in areas), strict=True))
-    given = {"total": 100, "scored": 100, "unscored": 0, "signature": f"metric:{name}", **more}
-    return Row(metric=name, kind=kind, values=values, **given)
-
-
-def control(name, *areas, **more):
-    """A control's row of the four areas."""
-    return metric(name, *areas, kind="control", **more)
-
-
-def against(rows, columns):
-    """Tests of every metric against every control but the oracle and those that have its own scores.
-
-    A metric is significantly above from .02 on, unless it has a mark, and significantly below from .05 on.
-    """
-    tests = []
-    for column in columns:
-        known = [row for row in rows if column.key in row.values and row.values[column.key].value is not None]
-        for row in (row for row in known if row.kind == "metric"):
-            for other in (row for row in known if row.kind == "control" and row.metric != "oracle"):
-                if other.metric in row.same_scores:
-                    continue
-                difference = row.values[column.key].value - other.values[column.key].value
-                higher = difference >= 0.02 and other.metric not in row.not_above.get(column.key, [])
-                p = 0.001 if higher or difference <= -0.05 else 0.5
-                name = {"measure": column.key, "one": row.metric, "other": other.metric}
-                tests.append(Comparison(**name, rows=100, difference=difference, p=p, holm=p))
-    return tests
-
-
-def made(rows, apart=(), groups=40, name="made", protocol="classification", columns=AUC, levels=(30, 20, 50), **more):
-    """A result of these rows; apart: the pairs of metrics that the test tells apart, under every measure."""
-    metrics = [row.metric for row in rows if row.kind == "metric"]
-    pairs = [(one, other) for number, one in enumerate(metrics) for other in metrics[number + 1 :]]
-    values = {row.metric: {key: value.value or 0.0 for key, value in row.values.items()} for row in rows}
-    comparisons = []
-    for key, (one, other) in itertools.product([column.key for column in columns], pairs):
-        p, holm = (0.001, 0.001) if {one, other} in map(set, apart) else (0.5, 1.0)
-        difference = values[one].get(key, 0.0) - values[other].get(key, 0.0)
-        two = {"measure": key, "one": one, "other": other}
-        comparisons.append(Comparison(**two, rows=100, difference=difference, p=p, holm=holm))
-    controls = against(rows, columns)
-    tested = None
-    if pairs or controls:
-        tested = Significance(permutations=1000, seed=0, alpha=0.05, comparisons=comparisons, controls=controls)
-    given = {"interval": Interval(resamples=1000, seed=0, level=0.95), "significance": tested, **more}
-    counts = {**dict.fromkeys(("statements", "documents", "citations"), 10), "groups": groups}
-    counts["levels"] = dict(zip(("full", "partial", "none"), levels, strict=True))
-    data = Data(name=name, split="test", fingerprint="0" * 64, **counts)
-    named = {"protocol": protocol, "title": protocol, "unit": "chunk", "settings": {}}
-    return Result(**named, data=data, columns=columns, rows=rows, **given)
-
-
-def correlated(values, apart=(), name="made"):
-    """The same metrics under correlation: name to Spearman's rho."""
-    made_of = [
-        {"metric": one, "values": dict.fromkeys(("pearson", "spearman"), area(rho))} for one, rho in values.items()
-    ]
-    rows = [A.model_copy(update=update) for update in made_of]
-    return made(rows, apart, protocol="correlation", columns=SPEARMAN, name=name)
-
-
-A = metric("a", 0.9, 0.6, 0.8, 0.77)
-B = metric("b", 0.8, 0.5, 0.7, 0.67)
-C = metric("c", 0.7, 0.5, 0.6, 0.6)
+from tests.report.made import AUC, DECLARATIONS, A, B, C, control, correlated, made, metric
 
 
 def named(sentence):

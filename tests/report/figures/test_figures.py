@@ -5,18 +5,27 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 
 matplotlib = pytest.importorskip("matplotlib")
 
 from metaeval.core.errors import UserError  # noqa: E402
-from metaeval.report.figures.bars import measure_bars  # noqa: E402
-from metaeval.report.figures.drawing import FORMATS, image, save_figure, wrapped  # noqa: E402
+from metaeval.report.figures.bars import measure_bars, system_bars  # noqa: E402
+from metaeval.report.figures.drawing import FORMATS, image, looks_of, save_figure, wrapped  # noqa: E402
+from metaeval.report.figures.edit_rounds import round_lines  # noqa: E402
 from metaeval.report.figures.forest import forest, records_forest  # noqa: E402
 from metaeval.report.figures.rank_stability import rank_stability  # noqa: E402
-from metaeval.report.figures.score_figures import Bins, confusion_map, reliability  # noqa: E402
+from metaeval.report.figures.score_figures import (  # noqa: E402
+    Bins,
+    Curve,
+    Histogram,
+    confusion_map,
+    reliability,
+    roc_curves,
+    score_distributions,
+)
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations, abilities, headlines  # noqa: E402
 
 NAMES = [f"metric-with-a-rather-long-name-v{number}/large_{number}" for number in range(15)]
@@ -69,17 +78,6 @@ def test_files_are_png_pdf_and_svg(tmp_path):
     assert b"Date" not in paths[1].read_bytes()
 
 
-def test_bars_whiskers_and_ties_stand_at_the_values(result):
-    (plot,) = measure_bars(result.model_copy(update={"columns": result.columns[:1]})).axes
-    # The conftest's NDCG@5 of the two metrics.
-    assert [bar.get_width() for bar in plot.patches] == [0.7125, 0.7398]
-    ends = [tuple(map(float, line.get_xdata())) for line in plot.lines]
-    assert ends.count((0.6831, 0.7419)) == ends.count((0.7012, 0.7774)) == 2
-    assert {end for end in ends if len(end) == 1} == {(0.587,), (0.922,)}
-    # Control lines: random 0.4419 and constant 0.4444; the oracle is none.
-    assert [(0.4419, 0.4419) in ends, (0.4444, 0.4444) in ends, (1.0, 1.0) in ends] == [True, True, False]
-
-
 def test_an_undefined_value_has_no_bar(result):
     undefined = replace(result.rows[0].values["ndcg5"], value=None, low=None, high=None)
     row = result.rows[0].model_copy(update={"values": {"ndcg5": undefined}})
@@ -97,23 +95,6 @@ def test_fifteen_long_names_do_not_overlap_and_stay_on_the_page(crowded, draw):
     assert {text.get_text().replace("\n", "") for text in figure.axes[0].get_yticklabels()} == set(NAMES)
 
 
-def test_ranks_are_drawn_by_their_median_with_areas_by_share():
-    (plot,) = rank_stability({"b": [2, 2, 2, 1], "a": [1, 1, 1, 2]}).axes
-    assert [label.get_text() for label in plot.get_yticklabels()] == ["a", "b"]
-    # a: rank 1 in 3 of 4 specifications, rank 2 in 1 of 4.
-    discs = plot.collections[0]
-    assert discs.get_offsets().tolist() == [[1.0, 0.0], [2.0, 0.0]]
-    assert discs.get_sizes().tolist() == [260 * 0.75, 260 * 0.25]
-    rings = plot.collections[1]
-    assert (rings.get_offsets().tolist(), rings.get_sizes().tolist()) == ([[1.0, 0.0]], [300.0])
-
-
-def test_a_confusion_matrix_prints_counts_and_row_shares():
-    texts = [text.get_text() for text in confusion_map([[1500, 500], [0, 0]], ["full", "none"]).axes[0].texts]
-    # 1,500 / 2,000 and 500 / 2,000; a level without pairs has no shares.
-    assert texts == ["1,500\n75.0 %", "500\n25.0 %", "0", "0"]
-
-
 def test_a_result_of_controls_ranks_of_different_lengths_and_a_matrix_that_is_not_square_are_refused(result):
     with pytest.raises(UserError, match="has no metric to draw"):
         measure_bars(result.model_copy(update={"rows": result.rows[2:]}))
@@ -123,6 +104,47 @@ def test_a_result_of_controls_ranks_of_different_lengths_and_a_matrix_that_is_no
     for counts in ([], [[1, 2]], [[1], [2]], [[1, 2], [3]]):
         with pytest.raises(UserError, match="needs 2 rows of 2 counts"):
             confusion_map(counts, ["full", "none"])
+
+
+def test_every_figure_is_that_of_its_record(recorded, result, crowded, full):
+    few = [result.rows[0], result.rows[1], *crowded.rows[2:8], *result.rows[2:]]
+    names = [*"abcdefgh", "constant", "overlap", "chunk position"]
+    renamed = [row.model_copy(update={"metric": name}) for row, name in zip(few, names, strict=True)]
+    many = result.model_copy(update={"rows": renamed, "columns": [*result.columns, *result.columns[:2]]})
+    sets = [full.model_copy(update={"data": full.data.model_copy(update={"name": name})}) for name in "wxyz"]
+    reading = _reading(headline="pearson", chance={"pearson": 0.1}, about={"pearson": "how well it follows the people"})
+    records = [
+        {"measure": measure, "metric": name, "part": part, "gain": n / 7, "low": n / 8, "high": n / 6, "note": name}
+        for n, (measure, name, part) in enumerate(product(("a", "b", "c", "d"), ("m", "n"), ("all", "half")))
+    ]
+    curves = {"full from none": [Curve("m", (0, 0.5, 1), (0, 1, 1), (0.25, 0.5)), Curve("n", (0, 1), (0, 1))]}
+    levels = [Histogram(f"level {n}", (0, 0.5, 1), (0.25 * n, 1 - 0.25 * n), 0.25 * n) for n in (2, 1, 0)]
+    bins = [Bins(f"outcome {n}", (0.1, 0.0, 0.9), (0.2, 0.0, 0.7 + n / 10), (3, 0, 9)) for n in range(3)]
+    four = dict.fromkeys("mnop", levels)
+    drawn = {
+        "bars": measure_bars(many),
+        "forest": forest(headlines([result], reading), reading),
+        "forests": forest(headlines(sets, _reading()), _reading()),
+        "records": records_forest(records, "drawn: $x$"),
+        "ranks": rank_stability({"b": [2, 2, 2, 1], "a": [1, 1, 1, 2], "c": [3, 3, 3, 3]}, "of three"),
+        "confusion": confusion_map([[1500, 500, 0], [4, 5, 11], [0, 0, 0]], ["full", "partial", "none"], "m"),
+        "curves": roc_curves(curves, looks_of("mn"), "one"),
+        "curves of two": roc_curves(dict.fromkeys("ab", curves["full from none"][1:]), looks_of("mn"), "two"),
+        "scores of four": score_distributions(four, "four"),
+        "reliability": reliability({"m": bins}, "one"),
+        "systems": system_bars(BARS, 0.9),
+        "rounds": round_lines(BARS, 0.95),
+    }
+    recorded.held("figures-drawn", drawn)
+
+
+BARS = [
+    dict(
+        zip(("system", "judge", "measure", "round", "value", "low", "high"), (*named, n / 40, low, n / 30), strict=True)
+    )
+    for n, named in enumerate(product("ab", "jk", ("recall", "f1_of_it", "c", "d"), (0, 2)))
+    for low in [None if n % 5 == 4 else n / 50]
+]
 
 
 def bars_of(result, names, title):
@@ -203,20 +225,3 @@ def test_abilities_are_drawn_where_there_are_several(result):
     labels = [plot.get_xlabel() for plot in forest(abilities(result, able), able).axes]
     assert labels == ["AUC full/none, %\n", "Pearson r\n"]
     assert len(abilities(result, _reading(ability={"auc": "ranks"}))) == 1
-
-
-def test_records_of_several_measures_have_a_panel_each_and_differences_a_line_at_0():
-    records = [
-        {"measure": measure, "metric": metric, "difference": 0.1, "low": 0.0, "high": 0.2, "note": metric}
-        for measure in ("area", "rho")
-        for metric in ("a", "b")
-    ]
-    plots = records_forest([*records, {**records[0], "low": None}], "drawn").axes
-    assert [plot.get_xlabel() for plot in plots] == ["area", "rho"]
-    for plot in plots:
-        assert _drawn(plot) == [(0, 0), (0.0, 0.2), (0.1,), (0.0, 0.2), (0.1,)]
-        zero, *lines = plot.lines
-        assert zero.get_linewidth() == 1.2
-        assert {(line.get_linewidth(), line.get_markersize()) for line in lines[::2]} == {(1.6, 6)}
-        assert {line.get_markersize() for line in lines[1::2]} == {5}
-    assert [label.get_text() for label in plots[0].get_yticklabels()] == ["a", "b"]
