@@ -3,19 +3,22 @@
 import json
 import logging
 import re
+from dataclasses import astuple
+from pathlib import Path
 from random import Random
 
 import pytest
 
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.answer_files import FORMATS
-from metaeval.citation.readers.cited_to_answers import read_cited
+from metaeval.citation.readers.answer_files import FORMATS, form_of_answers
+from metaeval.citation.readers.cited_to_answers import CitedReading, read_cited
 from metaeval.citation.readers.mark_insertion import EXACT, NOT_PLACED, PLACED
 from metaeval.citation.support.citation_judging import support_lines, support_statements
 from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import DataRow
 from metaeval.corpus.sentences import RULES
 from tests.citation.answer_shapes import CITATIONS, SHAPES, citations_in, mangled, places
+from tests.recorded import plain
 
 
 def is_sentence(text):
@@ -77,6 +80,48 @@ def test_every_citation_of_a_mangled_record_is_accounted_for(form, caplog):
     assert {"refused", "read"} <= outcomes <= {"refused", "read", "counted"}
 
 
+def outcome(function, *given):
+    """What a function returns; of an error the numbers that it names."""
+    try:
+        return function(*given)
+    except UserError as error:
+        return f"refused {plain(str(error))}"
+
+
+def read(form, record):
+    """All that is read of a record: its format, its answers, and what became of its citations."""
+    row, declared = DataRow("line 1", record), FORMATS[form]
+    if declared.read_file is None:
+        result = read_cited(declared, [row])
+    else:
+        result = CitedReading(declared, [*declared.read_file([row], None)])
+    told = plain([*result.notes(), *result.losses()])
+    return [*map(told_of, result.answers), result.reasons, result.left_out, told]
+
+
+def told_of(answer):
+    """What an answer holds, without what it has by default."""
+    names = ("text", "question", "group", "system", "reference", "sample", "split")
+    told = {name: value for name in names if (value := getattr(answer, name))}
+    passages = [[*filter(None, astuple(one)[1:]), one.text] for one in answer.passages]
+    return [answer.id, answer.first, told, passages, [piece.kind for piece in answer.left_out]]
+
+
+def test_whole_and_mangled_records_are_read_as_recorded(recorded, caplog):
+    """Of each format the shape, the example, and 12 mangled records; then records of every format."""
+    caplog.set_level(logging.ERROR)
+    held = {}
+    for form, (_, record) in READ.items():
+        random = Random(f"{form} recorded")
+        records = [record, json.loads(FORMATS[form].example), *(mangled(record, random) for _ in range(12))]
+        rows = [DataRow("line 1", one) for one in records]
+        held[form] = [[outcome(form_of_answers, row), outcome(read, form, row.fields)] for row in rows]
+    for number, record in enumerate(CASES, start=1):
+        form = outcome(form_of_answers, DataRow("line 1", record))
+        held[number] = [form, outcome(read, form, record) if form in FORMATS else ""]
+    recorded.held("readers-records", held, whole=True)
+
+
 @pytest.mark.parametrize("form", sorted(CITATIONS.keys() - {"openai", "openai-chat", "xai", "trec-support"}))
 def test_the_words_of_the_text_stay_as_they_are(form):
     result = read_cited(FORMATS[form], [DataRow("line 1", SHAPES[form])])
@@ -85,6 +130,7 @@ def test_the_words_of_the_text_stay_as_they_are(form):
     assert all(word in whole for word in text.split())
 
 
+CASES = json.loads(Path(__file__).with_name("record_cases.json").read_text(encoding="utf-8"))["read"]
 HOSTILE = [None, 3, "x", "", [], {}, [[]], [None], ["y"], {"a": {}}, 10**18, -1, float("nan"), float("inf"), True]
 HOSTILE += ["\ud800", "a" * 5000, "[" * 500, "[1]" * 9, "2.0", "supported", [{"support": "2"}]]
 HOSTILE += ["\ue200cite\ue202x\ue201", "[](" * 200, "\n" * 500 + "[1] http://x", "\x1b[2J\x00", "𝕏\u202e. A" * 300]
