@@ -256,7 +256,7 @@ def add_source_texts(answers: Sequence[Answer], name: str, sources: Path | None)
     if sources is None:
         return [*answers]
     blank = {
-        (answer.id, at): names_of(CitedSource(id=passage.source), answer.id, at)
+        (answer.id, at): names_of(CitedSource(id=passage.source, url=passage.source), answer.id, at)
         for answer in answers
         for at, passage in enumerate(answer.passages)
         if not passage.text.strip()
