@@ -109,7 +109,7 @@ def told_of(answer):
 
 def test_whole_and_mangled_records_are_read_as_recorded(recorded, caplog):
     """Of each format the shape, the example, and 12 mangled records; then records of every format."""
-    caplog.set_level(logging.ERROR)
+    caplog.set_level(logging.INFO)
     held = {}
     for form, (_, record) in READ.items():
         random = Random(f"{form} recorded")
@@ -119,6 +119,7 @@ def test_whole_and_mangled_records_are_read_as_recorded(recorded, caplog):
     for number, record in enumerate(CASES, start=1):
         form = outcome(form_of_answers, DataRow("line 1", record))
         held[number] = [form, outcome(read, form, record) if form in FORMATS else ""]
+    held["said"] = plain(caplog.messages)
     recorded.held("readers-records", held, whole=True)
 
 

@@ -15,7 +15,7 @@ from metaeval.citation.citation_table import find_place
 from metaeval.citation.data_model import Answer, Passage, group_of
 from metaeval.citation.marks_and_sentences import cited_spans, find_marks
 from metaeval.citation.measures import citation_shares, estimate, group_codes, means
-from metaeval.citation.readers.answer_files import gather, read_answers
+from metaeval.citation.readers.answer_files import gather, read_answers, read_questions
 from metaeval.citation.readers.answers_jsonl import own_row, read_own
 from metaeval.citation.readers.scifi_samples import with_marks
 from metaeval.core.errors import UserError
@@ -147,6 +147,32 @@ def test_a_fault_is_one_sentence_with_file_item_and_field(tmp_path, name, rows, 
     with pytest.raises(UserError, match=re.escape(message)) as error:
         read_answers(path, form)
     assert form == "alse" or str(path) in str(error.value)
+
+
+def test_files_of_many_kinds_are_read_as_recorded(tmp_path, caplog, recorded):
+    caplog.set_level("INFO", "metaeval")
+    held = {}
+    for number, (name, content, options) in enumerate(CASES["files"], start=1):
+        folder = tmp_path / str(number)
+        (folder / "folder").mkdir(parents=True)
+        (folder / "empty").mkdir()
+        for source, text in {"d1.txt": "by name", "https:a": "y", ".hidden": "no"}.items():
+            (folder / "folder" / source).write_text(text)
+        path = folder / name
+        rows = content if isinstance(content, list) else [content]
+        path.write_text(content if isinstance(content, str) else "\n".join(map(json.dumps, rows)))
+        if isinstance(options.get("sources"), list):
+            options["sources"] = written(folder, "sources.jsonl", *options["sources"])
+        elif "sources" in options:
+            options["sources"] = folder / options["sources"]
+        read = read_questions if options.pop("questions", False) else read_answers
+        try:
+            held[number] = [own_row(answer) for answer in read(path, **options)]
+        except UserError as error:
+            held[number] = f"refused {recorded.plain(str(error).replace(str(folder), ''))}"
+        held[number] = [held[number], recorded.plain([text.replace(str(folder), "") for text in caplog.messages])]
+        caplog.clear()
+    recorded.held("readers-files", held, whole=True)
 
 
 @published
