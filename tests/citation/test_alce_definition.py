@@ -3,17 +3,18 @@
 import random
 import re
 from collections import Counter
-from dataclasses import replace
+from dataclasses import astuple, replace
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.alce.citations import PAPER, PROFILES, RELEASED, read_alce, statements
-from metaeval.citation.citation_table import claims_of, find_profile, unjudged
+from metaeval.citation.citation_table import claims_of, find_profile, sentence_rows, unjudged
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.measures import bounds, citation_shares, macro, value_of
+from metaeval.citation.measures import bounds, citation_shares, macro, micro, value_of
 from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import split_sentences
 
@@ -21,7 +22,7 @@ PASSAGES = tuple(Passage(f"text {number}", f"title {number}") for number in rang
 
 
 def answer(text, **fields):
-    return Answer("a", text, PASSAGES, **fields)
+    return Answer(**{"id": "a", "text": text, "passages": PASSAGES, **fields})
 
 
 def says(*true):
@@ -265,3 +266,52 @@ def test_no_answer_crashes_and_no_mark_is_lost(profile, statements):
     recall, precision = citation_shares(answers, lines, undefined_is_zero=profile == "released")
     assert 0 < value_of(macro(recall)) < 1
     assert 0 < value_of(macro(precision)) < 1
+
+
+def with_all(pairs):
+    """Verdicts with scores, some without and some on a premise that was cut, by the length of the pair."""
+    kinds = [Verdict(True, 0.9), Verdict(False, 0.2), Verdict(None, None, "failed"), Verdict(False, 0.4, cut=True)]
+    kinds += [Verdict(True, 0.7), Verdict(False, 0.1), Verdict(True, 0.8)]
+    return [kinds[sum(map(ord, premise + claim)) % 7] for premise, claim in pairs]
+
+
+def degrees(pairs):
+    """Scores without decisions."""
+    return [replace(verdict, entailed=None) for verdict in with_all(pairs)]
+
+
+def test_lines_and_values_of_answers_are_those_of_their_record(recorded):
+    passages = (*FIVE[:2], Passage("", "blank"), Passage(" ", source="s"), Passage("plain"))
+    texts = [text for text, *_ in BY_HAND.values()]
+    texts += ["Rain [1][3][4]. Snow [1][2][5]. Fog [3]. Hail [5][5][2], ice [1][2], mud [4].", "[1] Rain. [2] Snow [a]"]
+    texts += [
+        "Rain.[1] Snow.[2][9]\nFog.[0]",
+        "Rain, [1][2], Snow [1][2][4][5], 1999 [1].,",
+        "Rain [1][1][9][0]. 12 [2]. - [2]",
+    ]
+    held = {}
+    for profile, units in [*product(PROFILES, ["sentences"]), ("paper", "list items"), ("released", "list items")]:
+        answers = [
+            answer(
+                text, id=str(number), passages=passages, question="Who?", group=str(number % 9), first=number % 4 and 1
+            )
+            for number, text in enumerate(texts)
+        ]
+        stated = read_alce(answers, replace(PROFILES[profile], units=units))
+        lines, same = stated.judge(with_all)
+        table, soft = stated.judge(degrees, soft=True)
+        assert lines is same
+        measured = [stated.measure(of, missing) for of in (lines, soft) for missing in (None, 0, 1)]
+        held[f"{profile} {units}"] = {
+            "claims": [[row.claim.text, row.number, row.counts] for each in stated.statements for row in each],
+            "lines": [[line.answer, *astuple(line)[3:5], *astuple(line)[7:]] for line in lines],
+            "soft": [[*astuple(of)[16:18], line.state, of.reason] for of, line in zip(soft, table, strict=True)],
+            "sentences": [[*row.values()][2:] for row in sentence_rows(lines)],
+            "unjudged": [line.claim for line in unjudged(lines)],
+            "values": [{key: value_of(one) for key, one in each.items()} for each in measured],
+            "alone": [one.alone for one in measured[0].values()],
+            "by group": [[share.value for share in each] for each in citation_shares(answers, lines, by_group=True)],
+            "bounds": [bounds(each, average) for each in stated.shares(lines) for average in (macro, micro)],
+            "sizes": [stated.statistics["statements"].alone, dict(stated.opened), stated.fields],
+        }
+    recorded.held("alce-lines", held, whole=True)
