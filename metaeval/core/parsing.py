@@ -268,24 +268,23 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
     else:
         # Only "\n" separates lines: str.splitlines would also cut at separators that may stand inside a string.
         lines = ((f"{path} line {number}", line) for number, line in enumerate(text.split("\n"), start=1))
-        whole = _spread_object(text)
+        if _is_spread_object(text):
+            lines = ((where, text) for where in [f"{path} record 1"])
         placed = ((where, parsed(line, where)) for where, line in lines if line.strip())
-        if whole is not None:
-            placed = ((where, whole) for where in [f"{path} record 1"])
     for where, value in placed:
         if not isinstance(value, dict):
             raise UserError(f"{where} is {shown(value)}; allowed: a JSON object{ending(then)}")
         yield where, value
 
 
-def _spread_object(text: str) -> Any:
-    """Return the object of a text that holds a single one on several lines; None for another text."""
+def _is_spread_object(text: str) -> bool:
+    """Return whether a text holds a single object on several lines."""
     first, _, rest = text.strip().partition("\n")
     if not rest or not first.startswith("{") or first.rstrip().endswith("}"):
-        return None
+        return False
     with suppress(MalformedError):
-        return parse_json(text, lone_surrogates=True)
-    return None
+        return parse_json(text, lone_surrogates=True) is not None
+    return False
 
 
 def parse_yaml(text: str) -> Any:
