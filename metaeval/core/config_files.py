@@ -153,16 +153,20 @@ def read_experiment(path: Path, typed: Mapping[str, Any], kind: str = "experimen
         raise unknown(what, str(path), variants(kind), "Or give the path of a YAML file that exists.")
     values = read_yaml(file)
     if not typed.get("trust_config"):
-        of_file = {key: value for key, value in values.items() if key not in typed}
-        check_file(path, of_file)
-        for name in sorted(WRITTEN & of_file.keys()):
-            place = of_file[name]
-            if isinstance(place, str) and not Path(place).resolve().is_relative_to(Path.cwd().resolve()):
-                raise UntrustedError(
-                    f"{path} sets {name}: {shown(place)}, which is outside this folder. A file may choose that only "
-                    f"where it is trusted: read the file, then add --set {TRUST}, or type this setting yourself."
-                )
+        _check_untyped(path, {key: value for key, value in values.items() if key not in typed})
     return values
+
+
+def _check_untyped(path: Path | None, settings: Mapping[str, Any]) -> None:
+    """Raise `UntrustedError` as `check_file`, and for a place outside this folder that an untrusted file writes to."""
+    check_file(path, settings)
+    for name in sorted(WRITTEN & settings.keys()):
+        place = settings[name]
+        if isinstance(place, str) and not Path(place).resolve().is_relative_to(Path.cwd().resolve()):
+            raise UntrustedError(
+                f"{path} sets {name}: {shown(place)}, which is outside this folder. A file may choose that only "
+                f"where it is trusted: read the file, then add --set {TRUST}, or type this setting yourself."
+            )
 
 
 def read_entries(listed: Any) -> list[dict[str, Any]]:
@@ -219,7 +223,7 @@ def _entries_of_file(
     entries = [{key: entry[key] for key in entry if key == "dataset" or key not in typed} for entry in listed]
     for entry in entries:
         if not typed.get("trust_config"):
-            check_file(path, entry)
+            _check_untyped(path, entry)
         for key, value in changes:
             if key.partition(".")[0] in entry:
                 _change(entry, key, value)
