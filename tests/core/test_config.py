@@ -1,5 +1,6 @@
 """A run's settings: where they come from, what is refused, and the YAML files that are shipped."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from metaeval.runs.metrics import load_metric
 from metaeval.scoring.contract import Metric
 from tests.analyses.suites import read_suite
 
+SETTINGS = json.loads(Path(__file__).with_name("settings.json").read_text(encoding="utf-8"))
 SHIPPED = Path(__file__).parents[2] / "configs"
 
 
@@ -45,10 +47,36 @@ def test_a_file_gives_way_to_settings_and_settings_to_overrides(yaml):
     assert load_run(yaml("# nothing\n"), {}) == RunConfig() == load_run(None, {})
 
 
-@pytest.mark.parametrize("text", ["rouge, bm25", "[rouge, bm25]", "rouge,,bm25,", "\n  - rouge\n  - bm25"])
-def test_names_are_a_list_or_text_with_commas(yaml, text):
-    path = yaml(f"metrics: {text}\n")
-    assert load_run(path, {}).metrics == ("rouge", "bm25")
+def held_settings(run):
+    """The settings of a run that are not the default ones, and what follows from them."""
+    plain = RunConfig().model_dump(mode="json")
+    own = {name: value for name, value in run.model_dump(mode="json").items() if value != plain[name]}
+    follows = [run.executor.alone, run.whole_pages, run.evidence.by_sentence, run.interval.drawn()]
+    return own | {"follows": follows} if follows != [True, False, 0.5, RunConfig().interval.drawn()] else own
+
+
+def test_settings_are_taken_or_refused(recorded, yaml, tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    found = {name: [] for name in ("overrides", "files", "merged", "shown", "trusted", "repeated")}
+    for overrides in SETTINGS["overrides"]:
+        told = recorded.told(load_run, None, {}, overrides)
+        found["overrides"].append(held_settings(told) if isinstance(told, RunConfig) else told)
+    for text, typed, overrides in SETTINGS["files"]:
+        path = yaml(text).relative_to(tmp_path)
+        merged = recorded.told(config_files.merged_settings, path, typed, overrides, {"half_width"})
+        found["merged"].append(merged)
+        told = recorded.told(load_run, path, typed, overrides)
+        found["files"].append(held_settings(told) if isinstance(told, RunConfig) else told)
+    for settings in SETTINGS["shown"]:
+        for trust, name in ((False, "shown"), (True, "trusted")):
+            found[name].append(recorded.told(config_files.shown_settings, "here", settings, trust))
+    for settings, overrides in (
+        ({"unit": "page"}, ["unit=x"]),
+        ({"unit": None}, ["unit=x", "unit=x", "unit=y", "a = 1"]),
+    ):
+        found["repeated"].append(recorded.told(config_files.refuse_repeated, settings, overrides, "--{}".format))
+    found["said"] = [recorded.named(message) for message in caplog.messages]
+    recorded.held("core-settings", found)
 
 
 def test_an_override_reaches_any_depth_and_leaves_what_was_given():
@@ -63,13 +91,6 @@ def test_an_override_reaches_any_depth_and_leaves_what_was_given():
     assert given == {"interval": {"seed": 1}}
     with pytest.raises(UserError, match=r"--set pool\.size: 'pool' is a single value"):
         load_run(None, {"pool": "own"}, ["pool.size=1"])
-
-
-@pytest.mark.parametrize("where", ["unknown", "chunk.unknown", "seed"])
-def test_an_unknown_setting_is_refused_at_every_level(where):
-    hint = ". Did you mean 'interval.seed'" if where == "seed" else ""
-    with pytest.raises(UserError, match=f"Unknown setting '{where}' in --set{hint}"):
-        load_run(None, {}, [f"{where}=1"])
 
 
 @pytest.mark.parametrize("kind", ["metric", "dataset"])
@@ -121,34 +142,6 @@ def test_an_experiment_is_taken_by_its_path_where_its_name_is_not_one_files(yaml
     assert load_run(own, {}).dataset == "mini"
     assert load_run(tmp_path / "offline", {}).dataset == "mini"
     assert load_run(SHIPPED / "experiments" / "wice.yaml", {}).dataset == "wice"
-
-
-@pytest.mark.parametrize(
-    ("text", "setting"),
-    [
-        ("metrics: [overlap, 'mine:Mine']", 'metrics: "mine:Mine"'),
-        ("metrics: overlap, worker:touch x", 'metrics: "worker:touch x"'),
-        ("metrics: ['ensemble:overlap+ worker:touch x']", "metrics: "),
-        ("metrics: ['ensemble:overlap+scores:mine']", "metrics: "),
-        ("metrics: ['overlap:Mine']", 'metrics: "overlap:Mine"'),
-        ("dataset: mine:DATA", 'dataset: "mine:DATA"'),
-        ("protocols: [correlation, 'mine:P']", 'protocols: "mine:P"'),
-        ("metric_options: {mine: {command: touch x}}", 'metric_options.mine.command: "touch x"'),
-        ("metric_options: {ensemble: {members: overlap+mine:Mine}}", "metric_options.ensemble.members"),
-        ("metric_options: {'nli:a/b': {trust_remote_code: true}}", "metric_options.nli:a/b.trust_remote_code: true"),
-        ("metric_options: {llm-discrete: {api_key_env: HOME}}", "metric_options.llm-discrete.api_key_env."),
-        ("metric_options: {llm-discrete: {base_url: 'http://a/v1'}}", "metric_options.llm-discrete.base_url."),
-    ],
-)
-def test_a_file_runs_code_and_names_keys_only_where_it_is_trusted(text, setting, yaml):
-    path = yaml(text + "\n")
-    with pytest.raises(UserError) as error:
-        load_run(path, {})
-    assert str(error.value).startswith(f"{path} sets {setting}")
-    assert "\n" not in str(error.value)
-    trusted = load_run(path, {"trust_config": True})
-    assert trusted.trust_config
-    assert "trust_config" not in trusted.model_dump()
 
 
 def test_trust_is_for_files_with_code_and_comes_from_no_file(yaml):
