@@ -61,7 +61,7 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
         qualities = {key: _of_cut(judgements.rows(known), n_groups, key) for key in CUTS}
     elif judgements.levels:
         qualities = {key: _of_pair(judgements, n_groups, high, (low,)) for key, (high, low) in PAIRS.items()}
-        qualities["overall"] = _of_mean(judgements, qualities)
+        qualities["overall"] = _of_mean(judgements, n_groups, qualities)
         qualities["ap_full"] = _of_pair(judgements, n_groups, 2.0, (1.0, 0.0))
     else:
         qualities = _of_ratings(judgements, n_groups)
@@ -204,7 +204,7 @@ def bounds_of(
     return pair_of_bounds(*(value(measure(r, positive, rows.group, n_groups), n_groups) for r in refills))
 
 
-def _of_mean(judgements: Judgements, parts: Mapping[str, Qualities]) -> Qualities:
+def _of_mean(judgements: Judgements, n_groups: int, parts: Mapping[str, Qualities]) -> Qualities:
     scored = judgements.rows(~np.isnan(judgements.score))
     present = set(np.unique(scored.gold).tolist())
     lost = [
@@ -214,7 +214,6 @@ def _of_mean(judgements: Judgements, parts: Mapping[str, Qualities]) -> Qualitie
     ]
     bounds = None
     if any(part.bounds for part in parts.values()):
-        n_groups = int(judgements.group.max(initial=-1)) + 1
         ends = []
         for key, (high, low) in PAIRS.items():
             rows = scored.rows(np.isin(scored.gold, (high, low)))

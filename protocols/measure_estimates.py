@@ -125,8 +125,8 @@ def estimate(value: float, influence: Influence | None, quality: Qualities, resa
 
 
 def pair_of_bounds(first: float, other: float) -> tuple[float, float] | None:
-    """Return two values of a measure as (worst, best), in ascending order; None if either is NaN."""
-    if np.isnan(first) or np.isnan(other):
+    """Return two values of a measure as (worst, best), ascending; None if they are NaN, as both are then."""
+    if np.isnan(first):
         return None
     return float(min(first, other)), float(max(first, other))
 

@@ -95,7 +95,7 @@ class CitationItems:
         if not self.rows:
             raise UserError(f"{self.name} holds no citation to judge: give {HINT}.")
         counts = Counter(row.id for row in self.rows)
-        name, times = counts.most_common(1)[0]
+        name, times = max(counts.items(), key=lambda counted: counted[1])
         if times > 1:
             raise UserError(f"{self.name}: {times} items have the id {shown(name)}; give each its own id.")
 

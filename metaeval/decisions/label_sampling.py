@@ -93,7 +93,7 @@ def draw(
 
 def _ranks(score: Floats) -> Floats:
     """Return ranks from 0 (lowest score) to 1, (N,); tied scores are ranked in their order."""
-    return np.argsort(np.argsort(score, kind="stable"), kind="stable") / max(score.size - 1, 1)
+    return np.argsort(np.argsort(score, kind="stable"), kind="stable") / (score.size - 1)
 
 
 def uncertain_sizes(score: Floats) -> Floats:

@@ -37,7 +37,7 @@ def check_sample(items: CitationItems, labelled: LabelledItems, scores: Mapping[
     from scipy.special import ndtr
 
     known: dict[str, Floats] = {f"score of {name}": score for name, score in scores.items()}
-    known["place in the file (0 first, 1 last)"] = np.arange(len(items.rows)) / max(len(items.rows) - 1, 1)
+    known["place in the file (0 first, 1 last)"] = np.arange(len(items.rows)) / (len(items.rows) - 1)
     known |= {f"number of {name}": many for name, many in items.lengths.items()}
     systems = Counter(row.system for row in items.rows)
     for system, _ in systems.most_common(5) if len(systems) > 1 else ():

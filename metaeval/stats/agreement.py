@@ -112,9 +112,9 @@ def alpha_by_groups(ratings: Floats, group: Ints, n_groups: int, distance: Dista
         equal = [((ratings == kind) & there).sum(axis=1) ** 2 for kind in kinds]
         within = number**2 - np.sum(equal, axis=0)
     else:
-        deviation = np.where(there, centred - (centred.sum(axis=1) / np.maximum(number, 1))[:, None], 0.0)
+        deviation = np.where(there, centred - (centred.sum(axis=1) / number)[:, None], 0.0)
         within = 2 * number * (deviation**2).sum(axis=1)
-    observed = within / np.maximum(number - 1, 1)
+    observed = within / (number - 1)
     rows = (observed, number.astype(np.float64), centred.sum(axis=1), (centred**2).sum(axis=1))
     sums = np.stack([*(arrays.group_totals(row, group, n_groups) for row in rows), *of_kinds], axis=1)
 

@@ -146,6 +146,8 @@ def partial_correlation(
     """
     arrays.check_rows(score, gold, group, n_groups)
     arrays.check_lengths(score=score, stratum=stratum)
+    if not score.size:
+        return Prepared(lambda tile: np.full(tile.shape[1], np.nan), 0)
     code, n_strata = arrays.numbered(stratum)
     strata = cache(lambda: [_StratumVariation(values, code, n_strata, group, n_groups) for values in (score, gold)])
     of_columns = _rank_moments if ranks else _value_moments
@@ -167,7 +169,7 @@ def partial_correlation(
         return _pearson_of_moments(without(groups), lambda some: vary()[groups][some])
 
     def left_out() -> Floats:
-        return np.concatenate([np.zeros(0), *map(strip, arrays.strips(n_groups, n_strata))])
+        return np.concatenate([*map(strip, arrays.strips(n_groups, n_strata))])
 
     return Prepared(by_tiles, arrays.distinct(group).size, left_out)
 
@@ -245,7 +247,7 @@ def _value_moments(
 
     def moments(tile: Tile) -> tuple[Floats, ...]:
         sums = [arrays.weighted_sums(of_cells[stratum], tile, cell_group[stratum]) for stratum in strata]
-        return tuple(np.stack(sums, axis=1)) if sums else (np.zeros((0, tile.shape[1])),) * len(columns)
+        return tuple(np.stack(sums, axis=1))
 
     def without(groups: slice) -> Sequence[Floats]:
         lies_in = (cell_group >= groups.start) & (cell_group < groups.stop)
@@ -260,8 +262,8 @@ def _value_moments(
 
 def _cells(code: Ints, n_strata: int, group: Ints, n_groups: int) -> tuple[Ints, Ints, Ints, list[slice]]:
     """Return each row's (stratum, group) cell, (n,), both codes of each cell, (m,), and the slice of each stratum."""
-    places = code * max(n_groups, 1) + group
-    cell_code, cell_group = np.divmod(arrays.distinct(places), max(n_groups, 1))
+    places = code * n_groups + group
+    cell_code, cell_group = np.divmod(arrays.distinct(places), n_groups)
     bounds = np.searchsorted(cell_code, np.arange(n_strata + 1)).tolist()
     return arrays.numbered(places)[0], cell_code, cell_group, [slice(*ends) for ends in pairwise(bounds)]
 
@@ -277,13 +279,13 @@ def _rank_moments(
     level, n_levels = tie_blocks(gold)
     by_score, by_gold = block_sizes(block, group, n_blocks, n_groups), block_sizes(level, group, n_levels, n_groups)
     # One key for two columns is sorted several times faster than the columns.
-    by_ranks, by_place = block * max(n_levels, 1) + level, code * max(n_groups, 1) + group
+    by_ranks, by_place = block * n_levels + level, code * n_groups + group
     ranked, placed = arrays.distinct(by_ranks), arrays.distinct(by_place)
     of_ranked, of_placed = arrays.numbered(by_ranks)[0], arrays.numbered(by_place)[0]
-    cells, count = np.unique(of_ranked * max(placed.size, 1) + of_placed, return_counts=True)
-    cell_ranked, cell_placed = np.divmod(cells, max(placed.size, 1))
-    cell_block, cell_level = np.divmod(ranked[cell_ranked], max(n_levels, 1))
-    cell_code, cell_group = np.divmod(placed[cell_placed], max(n_groups, 1))
+    cells, count = np.unique(of_ranked * placed.size + of_placed, return_counts=True)
+    cell_ranked, cell_placed = np.divmod(cells, placed.size)
+    cell_block, cell_level = np.divmod(ranked[cell_ranked], n_levels)
+    cell_code, cell_group = np.divmod(placed[cell_placed], n_groups)
     per_stratum = csr_array(
         (count.astype(np.float64), (cell_code, np.arange(count.size))), shape=(n_strata, count.size)
     )

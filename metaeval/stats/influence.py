@@ -190,7 +190,7 @@ def t_test(influence: Influence, null: float = 0.0) -> float:
         return _sign_test(influence)
     side, away = -1 if at > 0.5 else 1, logit(chance) - logit(at)
     p = [2 * stdtr(freedom, -abs(away) * width * at * (1 - at) / error)]
-    if side * away > 0:
+    if (away > 0) == (side > 0):
         p += [
             2 * stdtr(degrees, min(0.0, side * (logit(centre) - logit(chance)) / spread))
             for centre, spread, degrees in _away_from_end(influence, ends, at)

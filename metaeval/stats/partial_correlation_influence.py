@@ -56,7 +56,7 @@ class _Residuals:
     """The m distinct (value, stratum) of a column of residuals, with `count` rows each; cell: each row's, (n,)."""
 
     def __init__(self, residual: Floats, code: Ints) -> None:
-        n_strata = int(code.max(initial=0)) + 1
+        n_strata = int(code.max()) + 1
         block, _ = tie_blocks(residual)
         _, first, cell, count = np.unique(
             block * n_strata + code, return_index=True, return_inverse=True, return_counts=True
@@ -65,7 +65,7 @@ class _Residuals:
 
     def blocks(self, value: Floats) -> Ints:
         """Return the number of the tie block of each of `value`, (m,), from the lowest."""
-        return residual_blocks(value, float(np.abs(value).max(initial=0)))
+        return residual_blocks(value, float(np.abs(value).max()))
 
     def slope(self, stratum: int, error: float, other: Floats) -> float:
         """Return the coefficient's derivative by a stratum's mean, from shifts by +-`error`; other: ranks, (n,)."""

@@ -138,11 +138,13 @@ def reciprocal_rank(ranked: RankedPools) -> Floats:
     place = ranked.rank - ranked.first + 1
     reached = np.flatnonzero((above == 0) & (hits > 0) & (place <= rows - hits + 1))
     t, r, j = rows[reached], hits[reached], place[reached]
-    log_factorial = gammaln(np.arange(1, t.max(initial=0) + 2))
-    log_ways = log_factorial[t - j] - log_factorial[r - 1] - log_factorial[t - j - r + 1]
-    terms = np.exp(log_ways - (log_factorial[t] - log_factorial[r] - log_factorial[t - r])) / ranked.rank[reached]
+    terms = np.exp(_log_ways(t - j, r - 1) - _log_ways(t, r)) / ranked.rank[reached]
     expected = np.bincount(ranked.pool[reached], weights=terms, minlength=ranked.n_pools)
     return np.where(ranked.n_relevant > 0, expected, np.nan)
+
+
+def _log_ways(n: SmallInts, k: SmallInts) -> Floats:
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
 
 
 def average_precision_of_pools(ranked: RankedPools) -> Floats:

@@ -56,7 +56,7 @@ class ScoreModel:
 
     def of_rows(self, rows: Ints, group: Ints) -> ScoreModel:
         """Return the model of the rows numbered `rows`, (k,), in new groups (k,); a row may be taken several times."""
-        known = int(self.cell.max(initial=0)) + 1
+        known = int(self.cell.max()) + 1
         cell = np.unique(group * known + self.cell[rows], return_inverse=True)[1].astype(np.int64)
         return replace(self, mean=self.mean[rows], spread=self.spread[rows], group=group, cell=cell)
 
@@ -74,15 +74,15 @@ def fit_scores(score: Floats, gold: Floats, group: Ints) -> ScoreModel:
         rows = np.bincount(level)
         mean = (np.bincount(level, normal) / rows)[level]
         spread = _spreads((normal - mean) ** 2, level, group)[level]
-    cell = np.unique(group * (int(level.max(initial=0)) + 1) + level, return_inverse=True)[1].astype(np.int64)
+    cell = np.unique(group * (int(level.max()) + 1) + level, return_inverse=True)[1].astype(np.int64)
     plain = ScoreModel(mean, spread, group, cell, (0.0, 0.0), np.sort(score))
     rest = _rest(normal, plain)
     shares = _fitted_shares(rest, group, cell)
     # The degrees of freedom at which a row effect with this share of the variance has the kurtosis of the rest; one not
     # more than two standard errors above the normal distribution's gives infinity.
-    square = float((rest**2).mean()) if rest.size else 0.0
+    square = float((rest**2).mean())
     excess = float((rest**4).mean()) / square**2 - 3 if square > 0 else 0.0
-    tailed = excess > 2 * math.sqrt(24 / max(rest.size, 1))
+    tailed = excess > 2 * math.sqrt(24 / rest.size)
     return replace(plain, shares=shares, freedom=4 + 6 * (1 - sum(shares)) ** 2 / excess if tailed else math.inf)
 
 
@@ -116,7 +116,7 @@ def draw(
     parts: list[Floats] = []
     scores = []
     for model in models:
-        sizes = (int(model.group.max(initial=-1)) + 1, int(model.cell.max(initial=-1)) + 1, model.mean.size)
+        sizes = (int(model.group.max()) + 1, int(model.cell.max()) + 1, model.mean.size)
         noise = [sign * rng.normal(size=size) for size in sizes]
         if parts:
             noise = [
@@ -132,7 +132,7 @@ def draw(
         apart += math.sqrt(max(1 - model.icc, 0)) * residual
         # The quantiles of the model's values at the ranks of these scores, which have the ties of the values.
         mapped = np.empty(apart.size)
-        places = (np.arange(apart.size) * model.values.size) // max(apart.size, 1)
+        places = (np.arange(apart.size) * model.values.size) // apart.size
         mapped[np.argsort(model.mean + model.spread * apart)] = model.values[places]
         scores.append(mapped)
     return scores
@@ -146,7 +146,7 @@ def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, Scor
     cannot explain, because one of the metrics lacks it, is left to the next one.
     """
     first, second = (_rest(_normal_scores(score), model) for score, model in (metric, other))
-    both = math.sqrt(float((first**2).mean() * (second**2).mean())) if first.size else 0.0
+    both = math.sqrt(float((first**2).mean() * (second**2).mean()))
     if not both > 0:
         return 0.0, 0.0, 0.0
     products, pairs = [], []
@@ -176,12 +176,12 @@ def _rest(normal: Floats, model: ScoreModel) -> Floats:
 
 
 def _normal_scores(values: Floats) -> Floats:
-    return np.asarray(ndtri((midranks(values) - 0.5) / max(values.size, 1)), dtype=np.float64)
+    return np.asarray(ndtri((midranks(values) - 0.5) / values.size), dtype=np.float64)
 
 
 def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]:
     """Return the pair of `SHARES` with the highest likelihood of the residuals `rest` (n,), their variance free."""
-    n_groups, n_cells = int(group.max(initial=-1)) + 1, int(cell.max(initial=-1)) + 1
+    n_groups, n_cells = int(group.max()) + 1, int(cell.max()) + 1
     group_of = np.zeros(n_cells, dtype=np.int64)
     group_of[cell] = group
     rows, total = np.bincount(cell, minlength=n_cells).astype(np.float64), group_totals(rest, cell, n_cells)

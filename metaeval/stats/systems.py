@@ -33,7 +33,7 @@ def cells(values: Floats, system: Ints, pool: Ints) -> Floats:
     """Return the mean of `values` (n,) by system and input (pool), (S, N), codes ascending; NaN without rows."""
     _, row = np.unique(system, return_inverse=True)
     _, column = np.unique(pool, return_inverse=True)
-    shape = (int(row.max(initial=-1)) + 1, int(column.max(initial=-1)) + 1)
+    shape = (int(row.max()) + 1, int(column.max()) + 1)
     place, size = row * shape[1] + column, shape[0] * shape[1]
     count = np.bincount(place, minlength=size)
     return ratio(np.bincount(place, weights=values, minlength=size), count).reshape(shape)
@@ -52,7 +52,7 @@ def coefficients(x: Floats, y: Floats) -> Floats:
 def _coefficients(x: Floats, y: Floats) -> Floats:
     there = ~(np.isnan(x) | np.isnan(y))
     x, y = (np.where(there, values, 0.0) for values in (x, y))
-    largest = (np.abs(values).max(axis=0, initial=0.0) for values in (x, y))
+    largest = (np.abs(values).max(axis=0) for values in (x, y))
     x, y = (values / np.where(most > 0, most, 1.0) for values, most in zip((x, y), largest, strict=True))
     both = there[:, None] & there[None]
     # Equal means differ in their last digit, which must not order them.
@@ -96,17 +96,20 @@ def disattenuated(x: Floats, y: Floats, group: Ints, n_groups: int) -> tuple[flo
     """
     sums = _moments(x, y, group, n_groups).reshape(n_groups, 3, x.shape[0]).transpose(1, 2, 0)
     held = sums[0].any(axis=0)
-    rows = np.maximum(sums[0].sum(axis=1), 1)
+    undefined = np.nan, np.full(n_groups, np.nan), (np.nan, np.nan)
+    if (groups := int(held.sum())) < 2:
+        return undefined
+    rows = sums[0].sum(axis=1)
     means = sums[1:].sum(axis=2) / rows
     apart = (sums[1:] - means[..., None] * sums[0]) / rows[:, None]
     means, apart = means - means.mean(axis=1, keepdims=True), apart - apart.mean(axis=1, keepdims=True)
-    freedom, groups = x.shape[0] - 1, int(held.sum())
+    freedom = x.shape[0] - 1
     first, other = np.array([0, 1, 0]), np.array([0, 1, 1])  # the variances of x and of y, and their covariance
     seen = (means[first] * means[other]).sum(axis=1) / freedom
-    noise = (apart[first] * apart[other]).sum(axis=1) / freedom * (groups / max(groups - 1, 1))
+    noise = (apart[first] * apart[other]).sum(axis=1) / freedom * (groups / (groups - 1))
     true = seen - noise.sum(axis=1)
-    if groups < 2 or true[:2].min(initial=np.inf) <= 0:
-        return (np.nan, np.full(n_groups, np.nan), (np.nan, np.nan))
+    if true[:2].min() <= 0:
+        return undefined
     moved = np.einsum("ks,ksg->kg", means[first], apart[other]) + np.einsum("ks,ksg->kg", means[other], apart[first])
     moved = moved / freedom - np.where(held, noise - noise.sum(axis=1, keepdims=True) / groups, 0.0)
     value = float(true[2] / np.sqrt(true[0] * true[1]))
@@ -165,7 +168,7 @@ def exchange_differences(
     probability 1/2, and with "both" then all cells of a group of inputs: Deutsch et al. (2021), section 5.
     """
     generator = np.random.default_rng([seed, 3])
-    n_groups = int(group.max(initial=-1)) + 1
+    n_groups = int(group.max()) + 1
     differences = np.empty((6, 1 + permutations))
     for number in range(1 + permutations):
         swapped = np.zeros(first.shape, dtype=np.bool_)
