@@ -125,6 +125,19 @@ def table(text):
     return [row[0] if len(row) == 1 else row for row in cells if any(row)]
 
 
+def sheet(table):
+    """A table of an analysis: its headings and lines, the numbers of its notes, its settings and its rows."""
+    lines = [[block.title, line.name, *map(_cell, line.cells)] for block in table.blocks for line in block.lines]
+    notes = [[note.label, note.line] for note in (*table.footnotes, *table.footer)]
+    groups = [[group.title, group.columns] for group in table.groups]
+    return [table.stub, table.headings, groups, lines, notes, table.settings, thinned(list(table.records))]
+
+
+def _cell(cell):
+    """A cell of a table in one text."""
+    return "|".join(filter(None, (cell.number, cell.interval, cell.rank, "".join(cell.marks), *cell.asides)))
+
+
 _LOOKS = (
     "color linewidth marker markersize markeredgewidth markeredgecolor markerfacecolor facecolor edgecolor hatch fill "
     "linestyle unscaled_dash_pattern zorder clip_on label text size weight ha visible sizes frame_on ncols usetex alpha"
@@ -136,7 +149,8 @@ def _looks(artist):
     values = {name: getattr(artist, f"get_{name}", lambda: None)() for name in _LOOKS}
     values["unscaled_dash_pattern"] = getattr(artist, "_unscaled_dash_pattern", None)
     shown = ("" if value is None or str(value).startswith("_child") else plain(value) for value in values.values())
-    looks = re.sub(r"\d\.\d{4,}", lambda part: f"{float(part[0]):.3f}", ";".join(map(str, shown))).replace(" ", "")
+    looks = re.sub(r"\d\.\d{4,}", lambda part: f"{float(part[0]):.3f}", ";".join(map(str, shown)))
+    looks = re.sub(";+", ";", looks.replace(" ", "")).rstrip(";")
     if hasattr(artist, "get_xdata"):
         return [looks, artist.get_xdata(), artist.get_ydata()]
     if hasattr(artist, "get_patch_transform"):

@@ -70,10 +70,11 @@ def test_the_rate_alone_has_its_binomial_brier_score_and_calibration_beats_it(pa
     assert full.rows.sum() == 1054
 
 
-def test_sheets_hold_every_fold_level_target_and_bin(panel, frame):
+def test_sheets_hold_every_fold_level_target_and_bin(panel, frame, recorded):
     found = [cross_validated_decisions(frame, column, OPTIONS) for column in panel.columns]
 
-    thresholds, levels, calibration, bins = decision_sheets(panel, frame, OPTIONS, found)
+    thresholds, levels, calibration, bins = sheets = decision_sheets(panel, frame, OPTIONS, found)
+    recorded.held("analyses-decisions", {sheet.name: recorded.sheet(sheet) for sheet in sheets} | {"found": found})
 
     assert len(thresholds.records) == 2 * 5
     assert [record["partial_from"] for record in thresholds.records[:5]] == found[0].thresholds[:, 0].tolist()
@@ -87,14 +88,15 @@ def test_sheets_hold_every_fold_level_target_and_bin(panel, frame):
         assert [float(line.cells[at].number) for line in sheet.lines] == pytest.approx(kept, abs=0.0005)
 
 
-def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame):
+def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame, recorded):
     # Scores that know full from the rest and nothing else: no two cuts part partial from none.
     gold = dict(zip(frame.numbers.tolist(), frame.gold.tolist(), strict=True))
     score = np.array([float(gold.get(number, 0.0) == 2) for number in range(len(panel.source.rows))])
     column = array_column("full or not", score, {"metric": "x"})
 
     found = cross_validated_decisions(frame, column, OPTIONS)
-    thresholds, levels, *_ = decision_sheets(panel, frame, OPTIONS, [found])
+    thresholds, levels, *_ = sheets = decision_sheets(panel, frame, OPTIONS, [found])
+    recorded.held("analyses-never-decided", {sheet.name: recorded.sheet(sheet) for sheet in sheets})
 
     assert {record["note"] for record in thresholds.records} == {"never partial"}
     (never,) = (note for note in thresholds.footer if note.label == "never decided")

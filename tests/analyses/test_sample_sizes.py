@@ -19,7 +19,7 @@ from protocols.simulation import Power, Share, Task, _fitted, influence_of_one, 
 AUC = registry.find("protocol", "classification")
 
 
-def test_groups_rows_and_citations_follow_from_what_was_simulated():
+def test_groups_rows_and_citations_follow_from_what_was_simulated(recorded):
     # A standard error of 0.1 with one group and a difference of 0.02: (1.959964 + 0.841621)^2 * (0.1 / 0.02)^2 = 196.2
     # -> 197 groups; at 90 % (1.959964 + 1.281552)^2 * 25 = 262.7 -> 263. 5 rows and 1.5 citations a group.
     power = Power({100: Share(52, 100)}, 0.2, 0.05, 0.05)
@@ -32,6 +32,19 @@ def test_groups_rows_and_citations_follow_from_what_was_simulated():
     ]
     assert [(one["groups_low"], one["groups_high"]) for one in found] == [(99, 394), (132, 526)]
     assert found[0]["power_now"] == 0.52
+    powers = {"none": (None, 0.05), "small": (0.03, 0.01), "middle": (0.2, 0.05), "large": (3.0, 0.1)}
+    simulated = {100: Share(52, 100), 300: Share(90, 100)}
+    plans = {
+        f"{name} {likely} {cited}": needs(0.02, Power(simulated, effect, 0.01, alpha), likely, 100, 505, cited)
+        for name, (effect, alpha) in powers.items()
+        for likely, cited in ((None, 0), ((0.4, 2.1), 150))
+    }
+    labels = {
+        f"{half} {share}": [labels_needed(half, share, items) for items in (None, 2, 3, 10, 93, 94, 1000)]
+        for half in (0.005, 0.05, 0.1, 0.3, 0.499)
+        for share in (0.001, 0.05, 0.5, 0.93)
+    }
+    recorded.held("analyses-sample-sizes", plans | labels | {"labels": list(metaeval.plan(half_width=0.05))})
     # The law behind it, with 100 groups: P(z > 1.959964 - 2) + P(z < -1.959964 - 2) = 0.5160 + 0.0000375.
     assert power.at(100) == pytest.approx(0.5160, abs=1e-4)
 

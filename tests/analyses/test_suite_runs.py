@@ -1,11 +1,14 @@
 """A suite: what its file says, that a data set's results are those of a run of its own, and what is left out."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from metaeval.analyses.suites.suite_runs import (
+    lacks_data,
+    omission_lines,
     recorded_omissions,
     recorded_result_files,
     run_able,
@@ -83,7 +86,7 @@ class Failing(Metric):
 """
 
 
-def test_metrics_that_cannot_run_are_left_out_with_their_reasons(suite_file, tmp_path, monkeypatch):
+def test_metrics_that_cannot_run_are_left_out_with_their_reasons(suite_file, tmp_path, monkeypatch, recorded):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.syspath_prepend(str(tmp_path))
     Path("failing_here.py").write_text(FAILING, encoding="utf-8")
@@ -100,6 +103,8 @@ def test_metrics_that_cannot_run_are_left_out_with_their_reasons(suite_file, tmp
 
     assert [row.metric for row in result.rows if row.kind == "metric"] == able
     assert "content_only=False" in result.rows[0].signature
+    lines = [line.split(": ")[:2] for line in omission_lines([*left_out, replace(left_out[0], dataset="other")])]
+    recorded.held("analyses-left-out", {"lines": lines, "none": [omission_lines([]), lacks_data(left_out)]})
     reasons = {one.metric: one.reason for one in left_out}
     assert set(reasons) == set(names) - set(able)
     assert "OPENAI_API_KEY" in reasons["llm-discrete"]

@@ -39,6 +39,8 @@ def corpus(tmp_path):
     return write
 
 
+METRICS = ("overlap", "rouge")
+
 # Overlap 1, 0.75, 0.25: the share of the statement's four words that stand on the page.
 SEPARATE = [(4, "full"), (3, "partial"), (1, "none")]
 
@@ -60,14 +62,18 @@ def test_separate_levels_are_parted_half_way(corpus):
     assert full.declared[1]["balanced accuracy"].value == pytest.approx(0.75)
 
 
-def test_the_sheet_is_what_a_calibration_is_read_from(corpus, tmp_path):
+def test_the_sheet_is_what_a_calibration_is_read_from(corpus, recorded, tmp_path):
     from metaeval.report.table_files import write_table
     from metaeval.runs.metrics import find_cutoff
 
     config = corpus(SEPARATE)
     panel, found = calibrate(config, "partial")
     sheet = calibration_sheet(panel, found, "partial", "macro-f1", 5)
-    assert [line.name for block in sheet.blocks for line in block.lines] == ["overlap"] * (1 + bool(found[0].declared))
+    uneven = corpus([*SEPARATE, (2, "partial"), (3, "none"), (4, "none")]).model_copy(update={"metrics": METRICS})
+    others = {way: calibrate(uneven, *way) for way in (("full", "macro-f1", 3), ("partial", "balanced-accuracy", 10))}
+    learnt = {str(way): [recorded.sheet(calibration_sheet(*of, *way)), of[1]] for way, of in others.items()}
+    recorded.held("analyses-calibration", {"separate": [recorded.sheet(sheet), found], **learnt})
+    config = corpus(SEPARATE)
     write_table(sheet, tmp_path)
     metric = load_metric("overlap", config)
     cutoff = find_cutoff("overlap", metric, {}, [tmp_path / "calibration.json"])

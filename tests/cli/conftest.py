@@ -77,6 +77,21 @@ def ran(cli) -> Callable[..., Ended]:
 
 
 @pytest.fixture
+def held(recorded: Any, tmp_path: Path) -> Callable[..., None]:
+    """Hold what a command printed, and the page and the rows of the latest job, against their record."""
+
+    def check(name: str, ended: Ended | None = None) -> None:
+        found = recorded.files((tmp_path / "results" / "latest").resolve())
+        tables = {file: of for file, of in found.items() if "records" in of}
+        rows = {file: [recorded.thinned(of["records"]), of["settings"]] for file, of in tables.items()}
+        names = re.compile(r"Written: |More: |Files: |mini-all-\w+-\w+: |Command: |Versions: ")  # with hashes in them
+        said = [line for line in (ended.out + ended.err if ended else "").splitlines() if not names.match(line)]
+        recorded.held(name, {"said": recorded.said("\n".join(said)), "page": found.get("report.html"), **rows})
+
+    return check
+
+
+@pytest.fixture
 def asked(cli, fake) -> Callable[..., Any]:
     """Run a command that asks a server, with faults of it; how it ended (code 0), and the server, which has closed."""
 

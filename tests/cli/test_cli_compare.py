@@ -21,8 +21,9 @@ def written(stem, folder=FOLDER):
     return {path.suffix for path in folder.iterdir() if path.stem == stem}
 
 
-def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran):
+def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran, held):
     ended = ran("compare", "overlap", "rouge", "--full", *QUICK)
+    held("analyses-compare-two", ended)
     protocols = ("classification", "correlation", "retrieval")
     assert written("agreement") == {".json"}
     assert f"More: metaeval results export {FOLDER.resolve().name.rpartition('-')[2]}" in ended.out
@@ -37,8 +38,9 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran):
     assert all(label in ended.out for label in ("full / none", "Kendall", "NDCG@20", "equal within"))
 
 
-def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran):
+def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran, held):
     ended = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", *QUICK)
+    held("analyses-compare-three", ended)
 
     assert ("mean ROC-AUC" in ended.out, "full / partial" in ended.out) == (True, False)
     assert " minus " not in ended.out
@@ -49,7 +51,7 @@ def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran)
     assert "full / partial" in (FOLDER / "classification-pairs.txt").read_text(encoding="utf-8")
 
 
-def test_of_many_metrics_neighbours_by_value_are_printed(ran):
+def test_of_many_metrics_neighbours_by_value_are_printed(ran, recorded):
     ran("score", "-m", "overlap", "-o", "mine", "-q")
     scores = {row["pair_id"]: row["score"] for row in lines_of(Path("mine/overlap.jsonl"))}
     # Seven metrics that differ: the k-th forgets every (k + 2)-th score's size.
@@ -59,16 +61,16 @@ def test_of_many_metrics_neighbours_by_value_are_printed(ran):
     ]
     Path("mine.csv").write_text(csv_text([["pair_id", *(f"m{number}" for number in range(7))], *rows]))
     ended = ran("compare", "mine.csv", "-p", "correlation", *QUICK)
-    assert "neighbours by value, 6 of 21 pairs" in ended.out
+    recorded.held("analyses-compare-many", {"said": recorded.table(ended.out)})
     ran("results", "export")
     assert len(csv_rows(FOLDER / "correlation-pairs.csv")) == 3 * 21
 
 
-def test_an_analysis_of_its_own_is_printed_alone(ran):
+def test_an_analysis_of_its_own_is_printed_alone(ran, held):
     ended = ran("compare", "overlap", "rouge", "--by", "length", "--agreement", "-p", "correlation", *QUICK)
     files = {path.stem for path in FOLDER.iterdir()}
     assert files == {"correlation-by-length", "agreement", "manifest", "pairs", "report"}
-    assert "Spearman by statement length" in ended.out
+    held("analyses-compare-by-length", ended)
 
 
 def ratings(path, systems=2, texts=True):
@@ -84,10 +86,11 @@ def ratings(path, systems=2, texts=True):
     return ("-d", "ratings", "--data", str(path))
 
 
-def test_published_metrics_are_compared_by_name_or_all(ran, tmp_path):
+def test_published_metrics_are_compared_by_name_or_all(ran, held, tmp_path):
     data = ratings(tmp_path / "rated.jsonl")
 
     ended = ran("compare", *data, *QUICK)
+    held("analyses-compare-published", ended)
     (every,) = Path("results/compare").glob("*/correlation-pairs.json")
     unnamed = every.read_bytes()
     rows = lines_of(tmp_path / "rated.jsonl")

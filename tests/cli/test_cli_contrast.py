@@ -37,9 +37,11 @@ def write(rows, path="edits.jsonl"):
     Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def test_a_line_for_each_kind_in_every_form_and_a_strip_on_the_page(ran):
+def test_a_line_for_each_kind_in_every_form_and_a_strip_on_the_page(ran, held):
     write(rows_of())
-    out = ran("run", "-m", "overlap,rouge", *WORDS).out
+    ended = ran("run", "-m", "overlap,rouge", *WORDS)
+    held("report-contrast", ended)
+    out = ended.out
     assert all(f"{kind} (12)" in out for kind in (*EDITS, "denied"))
     assert "Next: " not in out  # nothing to rank by
     assert out.index("destroying") < out.index("harmless") < out.index("attack")
@@ -87,10 +89,9 @@ def test_data_without_edits_are_refused(lacking, refused):
     assert "group" in refused("run", "-m", "overlap", *WORDS, "-s", "interval.cluster=group,system")
 
 
-def test_without_harmless_edits_there_is_no_area_and_edits_without_an_original_are_counted(ran):
+def test_without_harmless_edits_there_is_no_area_and_edits_without_an_original_are_counted(ran, held):
     write([row for row in rows_of() if row["kind"] not in ("spaces", "case") and row["pair_id"] != "0"])
-    out = ran("run", "-m", "overlap", *WORDS, "--full").out
-    assert "no harmless edits" in out
+    held("report-contrast-without-harmless", ran("run", "-m", "overlap", *WORDS, "--full"))
     result = load_result(Path("results/latest/contrast.json"))
     assert not [column.key for column in result.columns if column.key.startswith("auc")]
     assert sum(result.rows[0].excluded.values()) == 2

@@ -25,7 +25,8 @@ def ran(cli, scored, monkeypatch):
     return cli("run", "-m", "overlap,rouge,bm25", *QUICK)
 
 
-def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran):
+def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran, held):
+    held("analyses-run", ran)
     lines = ran.out.splitlines()
 
     assert ran.code == 0

@@ -23,15 +23,17 @@ WORDS = [*(tuple(pair.replace("_", " ").split("/")) for pair in SAID.split()), (
 
 
 @pytest.fixture
-def carded(cli, tmp_path):
-    """Write a table, evaluate it, and return what was printed and the values by judge."""
+def carded(cli, held, tmp_path):
+    """Write a table, evaluate it, and return what was printed and the values by judge; `record`: of the whole."""
 
-    def ran(columns, *more):
+    def ran(columns, *more, record=""):
         columns = {"id": range(len(next(iter(columns.values())))), **columns}
         (tmp_path / "mine.csv").write_text(csv_text([list(columns), *zip(*columns.values(), strict=True)]))
-        printed = cli("evaluate", "-d", "ratings", "--data", "mine.csv", "-p", "verdicts", *QUICK, *more).out
+        ended = cli("evaluate", "-d", "ratings", "--data", "mine.csv", "-p", "verdicts", *QUICK, *more)
+        if record:
+            held(f"report-judge-{record}", ended)
         rows = load_result(tmp_path / "results/latest/verdicts.json").rows
-        return printed, {row.metric: row.values for row in rows if row.kind == "metric"}
+        return ended.out, {row.metric: row.values for row in rows if row.kind == "metric"}
 
     return ran
 
@@ -60,7 +62,7 @@ def test_labels_under_the_names_that_people_use(heading, carded):
 def test_yes_and_no_against_three_levels_are_shown_at_both_cuts(carded):
     level = RNG.integers(0, 3, N)
     columns = {"label": np.array(["none", "partial", "full"])[level], "judge": np.where(JUDGE, "yes", "no")}
-    printed, found = carded(columns)
+    printed, found = carded(columns, record="levels")
     for cut, least in (("full", 2), ("some", 1)):
         kappa = cohen_kappa_score(level >= least, JUDGE)
         assert found["judge"][f"kappa_{cut}"].value == pytest.approx(kappa, abs=1e-12)
@@ -79,7 +81,7 @@ def test_a_column_with_an_unknown_word_is_said(carded, refused, caplog):
     with pytest.raises(UserError):  # nothing was written
         carded(columns)
     assert '"unsure"' in refused("evaluate", "-d", "ratings", "--data", "mine.csv", "-p", "verdicts", *QUICK)
-    printed, found = carded(columns, "--set", "skip_bad_cells=true")
+    printed, found = carded(columns, "--set", "skip_bad_cells=true", record="skipped")
     kept = np.arange(N) != 3
     assert found["judge"]["tpr"].value == pytest.approx(recall_score(PEOPLE[kept], JUDGE[kept]), abs=1e-12)
     assert found["judge"]["tpr"].bounds or found["judge"]["tnr"].bounds
@@ -97,7 +99,7 @@ def test_rows_without_a_label_count_in_the_rates(carded, caplog, cost):
     label = np.where(PEOPLE, "pass", "fail").astype(object)
     label[120:] = ""
     columns = {"document": np.arange(N) // 4, "label": label, "judge": np.where(JUDGE, 1, 0)}
-    _, found = carded({**columns, cost: np.full(N, 0.003)})
+    _, found = carded({**columns, cost: np.full(N, 0.003)}, "--set=interval.resamples=20", record="unlabelled")
     values = found["judge"]
     tpr, tnr = recall_score(PEOPLE[:120], JUDGE[:120]), recall_score(PEOPLE[:120], JUDGE[:120], pos_label=False)
     assert values["says"].value == pytest.approx(JUDGE.mean(), abs=1e-12)
@@ -110,12 +112,12 @@ def test_rows_without_a_label_count_in_the_rates(carded, caplog, cost):
 def test_the_gold_of_annotators_is_their_majority(carded, tmp_path):
     votes = np.where(RNG.random((N, 3)) < 0.8, PEOPLE[:, None], ~PEOPLE[:, None])
     columns = {f"annotator {place}": np.where(votes[:, place], "pass", "fail") for place in range(3)}
-    _, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")})
+    _, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")}, record="majority")
     gold = votes.sum(axis=1) > 1
     assert found["judge"]["kappa"].value == pytest.approx(cohen_kappa_score(gold, JUDGE), abs=1e-12)
     assert 0 < found["judge"]["ceiling"].value < 1
     columns.pop("annotator 2")  # ties have no majority
-    printed, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")})
+    printed, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")}, record="agreed")
     agreed = votes[:, 0] == votes[:, 1]
     kappa = cohen_kappa_score(votes[agreed, 0], JUDGE[agreed])
     assert found["judge"]["kappa"].value == pytest.approx(kappa, abs=1e-12)

@@ -13,16 +13,15 @@ QUICK = ("--set", "interval.resamples=20", "--set", "comparison.permutations=20"
 
 
 @pytest.mark.usefixtures("quick_plan")
-def test_a_plan_says_what_each_difference_takes(ran):
+def test_a_plan_says_what_each_difference_takes(ran, held):
     ended = ran("plan", "overlap", "rouge", "--difference", "2,5", *QUICK)
+    held("analyses-plan", ended)
     sheet = load_table(Path("results/latest/power-overall.json"))
     planned = [(record["difference"], record["power"]) for record in sheet.records]
     assert planned == [(0.02, 0.8), (0.02, 0.9), (0.05, 0.8), (0.05, 0.9)]
     first = sheet.records[0]
     # 322 citations in 28 groups of the shipped corpus.
     assert first["citations"] == -(-first["groups"] * 322 // 28)
-    assert f"{first['groups']:,}" in ended.out
-    assert "28 groups, 1,054 chunk pairs, 322 citations" in " ".join(ended.out.split())
 
 
 @pytest.mark.usefixtures("quick_plan")
@@ -33,8 +32,9 @@ def test_without_a_difference_the_pilots_own_is_planned_for(cli):
     assert {record["difference"] for record in records} == {abs(records[0]["pilot_difference"])}
 
 
-def test_decisions_are_printed_written_and_drawn(ran):
+def test_decisions_are_printed_written_and_drawn(ran, held):
     ended = ran("thresholds", "overlap", "rouge", *QUICK)
+    held("analyses-thresholds", ended)
     folder = Path("results/latest")
     stems = {path.stem for path in folder.iterdir()}
     assert {"decision", "decision-thresholds", "decision-levels", "calibration", "reliability"} <= stems
@@ -43,7 +43,6 @@ def test_decisions_are_printed_written_and_drawn(ran):
     result, levels = load_result(folder / "decision.json"), load_table(folder / "decision-levels.json")
     f1 = [record["f1"] for record in levels.records if record["metric"] == "overlap"]
     assert sum(f1) / 3 == pytest.approx(result.rows[0].values["macro_f1"].value)
-    assert "Thresholds, learnt on the other folds" in ended.out
 
 
 @pytest.mark.parametrize(

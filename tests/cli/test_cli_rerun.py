@@ -55,13 +55,15 @@ def suite_file(cli, ten_documents):
 
 
 @pytest.mark.parametrize("typed", JOBS)
-def test_a_job_runs_again_by_its_recipe_and_by_its_command(ran, again, typed):
+def test_a_job_runs_again_by_its_recipe_and_by_its_command(ran, again, held, typed):
     if ".jsonl" in typed.replace("ten.jsonl", ""):
         cited = [{"id": str(n), "statement": "a cat", "source": ("a cat", "dogs")[n % 2]} for n in range(80)]
         write_lines(Path("FILE.jsonl"), cited)
         write_lines(Path("LABELS.jsonl"), [{"id": str(n), "level": ("full", "none")[n % 2]} for n in range(80)])
         ran("gate", "fit", "FILE.jsonl", "-l", "LABELS.jsonl", "-m", "overlap", "-o", "GATE", "-q", "--results", "gate")
-    ran(*typed.split(), *TYPED)
+    ended = ran(*typed.split(), *TYPED)
+    if "--learn" in typed or "margin" in typed:
+        held(f"analyses-rerun-{typed.split()[0]}", ended)
     again()
 
 

@@ -33,8 +33,16 @@ def job(tmp_path_factory):
     return config, found, write_run(config, found)[0].parent
 
 
-def test_the_area_below_each_curve_is_the_tables_value(job):
+def test_the_area_below_each_curve_is_the_tables_value(job, recorded):
     _, found, folder = job
+    scored = read_judged_scores(folder)
+    few = {name: curve[-1] for name, curve in roc_of(scored, {"support-mini": 0.5}).items()}
+    of = {"scores": distributions_of(scored), "reliability": reliability_of(scored), "name": scored.name}
+    curves = {
+        name: [recorded.thinned(list(curve.x)), recorded.thinned(list(curve.y)), curve.point]
+        for name, curve in few.items()
+    }
+    recorded.held("figures-of-scores", of | curves)
     table = next(result for result in found.results if result.protocol == "classification")
     curves = roc_of(read_judged_scores(folder), {})
     for name, key in (("full from none", "fs_ns"), ("full from partial", "fs_ps"), ("partial from none", "ps_ns")):
@@ -42,12 +50,14 @@ def test_the_area_below_each_curve_is_the_tables_value(job):
         assert areas == pytest.approx({row.metric: row.values[key].value for row in table.rows})
 
 
-def test_the_mark_on_a_curve_is_the_metrics_threshold(job):
+def test_the_mark_on_a_curve_is_the_metrics_threshold(job, recorded):
     config, _, folder = job
     found = read_judged_scores(folder)
     first, second = (score_figures(folder, config, looks_of(METRICS)) for _ in range(2))
     assert list(first) == [f"figure-{kind}-mini-all-chunk" for kind in ("roc", "scores", "reliability")]
     assert all(image(first[name], "svg") == image(second[name], "svg") for name in first), "the same bytes"
+    drawn = {name: [recorded.drawn(figure)[:2], *figure.axes[0].get_xlim()] for name, figure in second.items()}
+    recorded.held("figures-of-a-job", drawn)
     figure = second["figure-roc-mini-all-chunk"]
     marks = [
         tuple(float(at[0]) for at in line.get_data()) for line in figure.axes[0].lines if len(line.get_xdata()) == 1
