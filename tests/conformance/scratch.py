@@ -1,18 +1,27 @@
-"""Contracts that are broken, one way each; what keeps them is in `own`, and `SharedWords`."""
+"""Contracts that are broken, one way each, and some that are kept at the very limit; `own` and `SharedWords` keep them.
 
-import dataclasses
+Classes are metrics, and names in capitals protocols. Those that differ by values alone are in broken.json.
+"""
+
 import itertools
+import json
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from own.gap import GAP, evaluate, replicates
 
-from metaeval.scoring.contract import Metric, MetricOptions, PairScore, Span, Status
+from metaeval.scoring.contract import Combination, Metric, MetricOptions, PairScore, Span, Status, ThreeWay
+from metaeval.stats.resampling import bootstrap
 from metrics_zoo.overlap import Overlap
-from protocols.contract import Estimate, Outcome
+from protocols.contract import Estimate, Option, Outcome
 
-CARD = dataclasses.replace(
+CARD = replace(
     Overlap.card, name="shared-words", summary="shared words", neutral=None, threshold=None, threshold_from=""
 )
+BY_VALUES = json.loads(Path(__file__).with_name("broken.json").read_text(encoding="utf-8"))
 
 
 class SharedWords(Metric):
@@ -38,9 +47,14 @@ class NoCard(Metric):
     score = SharedWords.score
 
 
+def made(**own):
+    """The metric with other attributes."""
+    return type("Made", (SharedWords,), own)
+
+
 def carded(**changed):
     """The metric with another card."""
-    return type("Carded", (SharedWords,), {"card": dataclasses.replace(CARD, **changed)})
+    return made(card=replace(CARD, **changed))
 
 
 def answering(change, **changed):
@@ -55,124 +69,203 @@ def answering(change, **changed):
 
 def scoring(change):
     """The metric whose list of answers is changed afterwards."""
-
-    class Scoring(SharedWords):
-        def score(self, sources, statements):
-            return change(super().score(sources, statements))
-
-    return Scoring
+    return made(score=lambda self, sources, statements: change(SharedWords.score(self, sources, statements)))
 
 
-def explaining(span_of):
-    """The metric that explains each score by one span: span_of(source)."""
+def explaining(span):
+    """The metric that explains each score by this span."""
+    return made(explain=lambda self, source, statement: [span] if source and statement.strip() else [])
 
-    class Explaining(SharedWords):
-        def explain(self, source, statement):
-            return [span_of(source)] if source and statement.strip() else []
 
-    return Explaining
+def entailing(levels):
+    """The metric whose three-way answer for a pair is this one."""
+    return made(card=replace(CARD, three_way=True), entail=lambda self, sources, statements: [levels])
+
+
+def identified(change):
+    """The metric whose identity is changed afterwards."""
+    return made(identity=lambda self: change(self, SharedWords.identity(self)))
 
 
 def _times(answer, factor):
     return answer if answer.score is None else answer._replace(score=answer.score * factor)
 
 
+def _unscored(answer):
+    return answer if answer.score is None else answer._replace(score=None, status=Status.NOTHING_TO_SCORE)
+
+
+def _bare(source, words):
+    return len(source) == FIRST and (source[0], *words) != ("The", "word")
+
+
+def _limited(limit):
+    return {"input_limit": limit, "truncation": "source"}
+
+
 CALLS = itertools.count()
-LIMITED = {"input_limit": 512, "truncation": "source"}
-NoLicence = carded(licence="")
-Inverted = carded(direction=-1)
-OpenRange = carded(low=1.0, high=1.0)
-OneLimit = carded(input_limit=512)
-CutUnseen = carded(**LIMITED)
+FIRST = 15  # words of each of the first two sources
+globals().update({name: carded(**changed) for name, changed in BY_VALUES["cards"].items()})
+globals().update({name: explaining(Span(*span)) for name, span in BY_VALUES["spans"].items()})
+globals().update({name: entailing(ThreeWay(*map(log, own))) for name, own in BY_VALUES["entailed"].items()})
+Undecided = entailing(None)
+Tuples = explaining(("source", 0, 1, 0.5))
+Mute = made(explain=lambda self, source, statement: [])
+Talking = made(explain=lambda self, source, statement: [Span("source", 0, 1, 0.5)] * bool(source))
 Two = scoring(lambda answers: answers[:2])
 Numbers = scoring(lambda answers: [0.5 for _ in answers])
+Generator = scoring(iter)
+Near = scoring(lambda answers: [_times(one, 1 - 9e-6 * (len(answers) > 1)) for one in answers])
+Apart = scoring(lambda answers: [_times(one, 1 - 2e-5 * (len(answers) > 1)) for one in answers])
+CutAlone = scoring(lambda answers: [one._replace(cut=int(len(answers) == 1 < one.tokens)) for one in answers])
+RefusedAlone = scoring(lambda answers: [_unscored(one) if len(answers) == 1 else one for one in answers])
 NotFinite = answering(lambda answer, source, statement: answer if source else PairScore(float("nan")))
 Percent = answering(lambda answer, source, statement: _times(answer, 100))
 ZeroForEmpty = answering(lambda answer, source, statement: answer if statement else PairScore(0.0))
-Uncounted = answering(lambda answer, source, statement: answer._replace(tokens=0), **LIMITED)
+Uncounted = answering(lambda answer, source, statement: answer._replace(tokens=0), **_limited(512))
 Cumulative = answering(lambda answer, source, statement: _times(answer, 1 / (1 + next(CALLS))))
 Raising = answering(lambda answer, source, statement: {}["lost"])
 SameForAll = answering(lambda answer, source, statement: answer._replace(score=0.5 if statement else None))
 Doubtful = answering(lambda answer, source, _: answer._replace(status=Status.EMPTY) if len(source) > 100 else answer)
 CutMore = answering(lambda answer, source, statement: answer._replace(cut=answer.tokens + 1))
-Heavy = explaining(lambda source: Span("source", 0, 1, 1.5))
-Beyond = explaining(lambda source: Span("source", 0, len(source) + 1, 1.0))
+CutBelow = answering(lambda answer, source, statement: answer._replace(cut=-1))
+CutAll = answering(lambda answer, source, statement: answer._replace(cut=answer.tokens))
+Fractional = answering(lambda answer, source, statement: answer._replace(tokens=float(answer.tokens)))
+Worded = answering(lambda answer, source, statement: answer._replace(status="OK"))
+Scored = answering(lambda answer, source, statement: answer._replace(score=answer.score or 0.0))
+Fine = answering(lambda answer, source, statement: PairScore(answer.score, Status.OK, answer.tokens))
+Failed = answering(lambda answer, source, words: answer if words else answer._replace(status=Status.FAILED))
+Eight = answering(lambda answer, source, words: answer if len(source) == FIRST else _unscored(answer))
+Seven = answering(lambda answer, *texts: answer if _bare(*texts) else _unscored(answer))
+Three = answering(lambda answer, source, words: answer._replace(score=answer.score and round(2 * answer.score) / 2))
+Yes = answering(lambda answer, source, words: answer._replace(score=answer.score and round(answer.score)))
+Backwards = answering(lambda answer, *_: answer._replace(score=answer.score and -answer.score), low=-1, direction=-1)
+Flat = answering(lambda answer, source, words: answer._replace(score=len(words) / 99 if words else None))
+Unheld = answering(lambda answer, source, words: _unscored(answer) if len(source) == FIRST > len(words) > 5 else answer)
+Read = answering(lambda answer, *_: answer._replace(cut=max(answer.tokens - 512, 0)), **_limited(512))
+CutEarly = answering(lambda answer, *_: answer._replace(cut=int(answer.tokens > 700)), **_limited(701))
+Counted700 = answering(lambda answer, *_: answer._replace(tokens=min(answer.tokens, 700)), **_limited(700))
+Unwritable = identified(lambda metric, identity: identity | {"words": {1}})
+Renamed = identified(lambda metric, identity: identity | {"name": "other"})
+Unversioned = identified(lambda metric, identity: identity | {"version": 7})
+Numbered = made(provenance=lambda self: {"made": 3})
+Keyed = made(provenance=lambda self: {3: "made"})
+Prepared = identified(lambda metric, identity: identity | {"made": vars(metric).get("_ready", False)})
+Prepared.prepare = lambda self, sources, statements: vars(self).update(_ready=True)
+Fitted = carded(corpus_dependent=True)
+Fitted.score = lambda self, *texts: SharedWords.score(self, *texts) if vars(self).get("_ready") else None
+Fitted.prepare = Prepared.prepare
+Unmade = made(__init__=lambda self, options: None)
+NoOptions = made(Options=dict)
+Combined = type("Combined", (Combination,), {"card": CARD, "members": (), "combine": None})
 
 
 class Pathed(SharedWords):
     class Options(MetricOptions):
+        runtime = frozenset({"words"})
         words: int = 1
 
     def identity(self):
         return {**super().identity(), "made": id(self)}
 
 
-def _changed(judgements, resampling, options):
-    found = evaluate(judgements, resampling, options)
-    if judgements.score.size:
-        judgements.score[0] = 0.5
-    return found
+Speeding = identified(lambda metric, identity: {**identity, "options": {"words": 1}})
+Speeding.Options = Pathed.Options
 
 
-def _zero(judgements, resampling, options):
-    found = evaluate(judgements, resampling, options)
-    filled = {key: one if one.value is not None else Estimate(0.0) for key, one in found.estimates.items()}
-    return dataclasses.replace(found, estimates=filled)
+def evaluating(change, **fields):
+    """The protocol, whose outcomes are changed afterwards: change(outcome, rows, resampling, options)."""
+    return replace(GAP, evaluate=lambda *given: change(evaluate(*given), *given), **fields)
 
 
-def _unseeded(judgements, resampling, options):
-    level = resampling.level * 0.999 ** next(CALLS)
-    return evaluate(judgements, dataclasses.replace(resampling, level=level), options)
+def estimating(change):
+    """The protocol, whose estimates with a value are changed afterwards: change(estimate, rows)."""
+
+    def changed(outcome, rows, resampling, options):
+        found = {key: one if one.value is None else change(one, rows) for key, one in outcome.estimates.items()}
+        return replace(outcome, estimates=found)
+
+    return evaluating(changed)
 
 
-def _unchecked(judgements, resampling, options):
-    score = np.where(np.isinf(judgements.score), 9.0, judgements.score)
-    return evaluate(dataclasses.replace(judgements, score=score), resampling, options)
+def given(change):
+    """The protocol, whose rows and resampling are changed before."""
+    return replace(GAP, evaluate=lambda rows, resampling, options: evaluate(*change(rows, resampling), options))
+
+
+def _changed(outcome, rows, resampling, options):
+    if rows.score.size:
+        rows.score[0] = 0.5
+    return outcome
+
+
+def _zero(outcome, *_):
+    filled = {key: one if one.value is not None else Estimate(0.0) for key, one in outcome.estimates.items()}
+    return replace(outcome, estimates=filled)
 
 
 def _other(rows, n_groups, draws, options, keys):
     return {key: found + 0.1 for key, found in replicates(rows, n_groups, draws, options, keys).items()}
 
 
-CHANGING = dataclasses.replace(GAP, evaluate=_changed)
-ZERO = dataclasses.replace(GAP, evaluate=_zero)
-UNSEEDED = dataclasses.replace(GAP, evaluate=_unseeded)
-UNCHECKED = dataclasses.replace(GAP, evaluate=_unchecked)
-TWO_WAYS = dataclasses.replace(GAP, replicate=_other)
-OLD_OPTIONS = dataclasses.replace(GAP, options={"form": ("plain", "halved")})
-HEADLESS = dataclasses.replace(GAP, headline="gapp")
-TWICE = dataclasses.replace(GAP, measures=GAP.measures * 2)
-SHOWS_NONE = dataclasses.replace(GAP, shown=lambda judgements, options: ())
-TABLED = dataclasses.replace(GAP, table_measures=("gapp",))
+def _influencing(value, columns):
+    """The protocol with parts of the groups, of a value that is more by so much, in so many more columns."""
+
+    def influence(rows, n_groups, options, keys):
+        whole = replicates(rows, n_groups, bootstrap(n_groups, 1, 0), options, keys)["gap"][0]
+        return {"gap": SimpleNamespace(parts=np.zeros((1, n_groups + columns)), value=whole + value), "gulf": None}
+
+    return replace(GAP, influence=influence)
 
 
-def _estimating(**changed):
-    """The protocol, whose estimates with a value are changed afterwards."""
-
-    def evaluate_changed(judgements, resampling, options):
-        outcome = evaluate(judgements, resampling, options)
-        estimates = {
-            key: estimate if estimate.value is None else dataclasses.replace(estimate, **changed)
-            for key, estimate in outcome.estimates.items()
-        }
-        return dataclasses.replace(outcome, estimates=estimates)
-
-    return dataclasses.replace(GAP, evaluate=evaluate_changed)
+def _more(value):
+    return estimating(lambda one, rows: replace(one, value=one.value + float(value(rows))))
 
 
-def _ending(**changed):
-    """The protocol, whose outcomes are changed afterwards."""
-    return dataclasses.replace(GAP, evaluate=lambda *arguments: dataclasses.replace(evaluate(*arguments), **changed))
+def _failing(wrong, error):
+    """The protocol that ends with an error where something is `wrong` of its rows, its resampling and its options."""
+
+    def fail(*given):
+        if wrong(*given):
+            raise error
+        return evaluate(*given)
+
+    return replace(GAP, evaluate=fail)
 
 
-HALF_OPEN = _estimating(low=0.0, high=None)
-TURNED = _estimating(low=1.0, high=0.0)
-INFINITE = _estimating(value=np.inf)
-WHOLE_NUMBER = _estimating(value=1)
-SILENT = _estimating(value=None, low=None, high=None, note="")
-UNCOUNTED = _ending(unscored_rows=())
-EMPTY_REASON = _ending(excluded={"no reason": 0})
-MORE_KEYS = _ending(estimates={"gap": Estimate(None, note="none"), "gulf": Estimate(None, note="none")})
-FEWER_KEYS = _ending(estimates={})
-EMPTY_TIES = dataclasses.replace(GAP, tie_orders=True)
-LISTS = dataclasses.replace(GAP, evaluate=lambda judgements, resampling, options: [Outcome({}, 0, 0, ())])
+def _replacing(own):
+    return lambda one, *_: replace(one, **own)
+
+
+globals().update({name: estimating(_replacing(own)) for name, own in BY_VALUES["estimates"].items()})
+globals().update({name: evaluating(_replacing(own)) for name, own in BY_VALUES["outcomes"].items()})
+globals().update({name: replace(GAP, **own) for name, own in BY_VALUES["protocols"].items()})
+NO_PROTOCOL = "gap"
+CHANGING = evaluating(_changed)
+ZERO = evaluating(_zero)
+UNSEEDED = given(lambda rows, given: (rows, replace(given, level=given.level * 0.999 ** next(CALLS))))
+UNCHECKED = given(lambda rows, given: (rows.with_score(np.where(np.isinf(rows.score), 9.0, rows.score)), given))
+SEEDLESS = replace(
+    given(lambda rows, given: (rows, replace(given, seed=min(given.seed, 0)))), resampled=lambda *arguments: {}
+)
+TWO_WAYS = replace(GAP, replicate=_other)
+UNREPLICATED = replace(GAP, replicate=lambda *arguments: {})
+TWICE = replace(GAP, measures=GAP.measures * 2)
+SHOWS_NONE = replace(GAP, shown=lambda judgements, options: ())
+NO_VALUES = replace(GAP, options={"form": Option("scale", {})})
+BLIND = replace(GAP, measures=(replace(GAP.measures[0], blind=lambda rows: "no scores"),))
+CHANCY = replace(GAP, chance=lambda rows, options: {"gulf": 0.5})
+GUESSED = replace(GAP, chance=lambda rows, options: {"gap": 0.5})
+UNKNOWN = Estimate(None, note="none", ties=(-1.0, 0.5))
+MORE_KEYS = evaluating(_replacing({"estimates": {"gap": UNKNOWN, "gulf": UNKNOWN}}))
+TIED = evaluating(_replacing({"estimates": {"gap": UNKNOWN}}), tie_orders=True)
+LISTS = evaluating(lambda one, *_: [Outcome({}, 0, 0, ())])
+PARTS, PARTS_NEAR = _influencing(0.0, 0), _influencing(5e-10, 0)
+PARTS_APART, PARTS_MORE = _influencing(2e-9, 0), _influencing(0.0, 1)
+ORDERED = _more(lambda rows: rows.gold @ np.arange(rows.gold.size))
+CODED = _more(lambda rows: rows.group.max())
+NEAR, APART = _more(lambda rows: 2e-10), _more(lambda rows: 4e-10)
+KEY_ERRORS = _failing(lambda rows, *_: np.isinf(rows.score).any(), KeyError("score"))
+GOLDLESS = _failing(lambda rows, *_: np.isnan(rows.gold).any(), TypeError("gold"))
+SEEDS = _failing(lambda rows, resampling, _: resampling.seed < 0, KeyError("seed"))
+HALVES = _failing(lambda rows, resampling, options: options["form"] == "halved", KeyError("half"))
