@@ -44,9 +44,11 @@ def rated(tmp_path):
     return write_lines(tmp_path / "rated.jsonl", items())
 
 
-def test_ratings_of_ones_own(ran, contents, rated, tmp_path):
+def test_ratings_of_ones_own(ran, contents, recorded, rated, tmp_path):
     ended = ran("cite", "meta", rated, "--nli", "overlap", "--threshold", "0.9", *QUICK)
     folder = tmp_path / "results" / "latest"
+    written = {name: own for name, own in recorded.files(folder).items() if name.endswith("ratings.jsonl")}
+    recorded.held("meta-own-ratings", written | {"said": recorded.said(ended.out)})
     tables = {
         "statements": ("correlation", "classification", "within-systems"),
         "responses": ("correlation", "classification", "within-systems", "systems"),

@@ -43,9 +43,10 @@ def rated(tmp_path):
     return write_lines(tmp_path / "rated.jsonl", rows)
 
 
-def test_coefficients_are_fitted_through_faults_and_used(asked, ran, contents, rated, tmp_path):
+def test_coefficients_are_fitted_through_faults_and_used(asked, ran, contents, recorded, rated, tmp_path):
     asked(judge, "cite", "refit", rated, *QUICK, faults=0.4, kinds=("429", "500", "closed"), seed=2)
     folder = (tmp_path / "results" / "latest").resolve()
+    recorded.held("refit-judge", recorded.tables(folder))
     fitted = json.loads((folder / "fitted.json").read_text())
     # A kept citation is always rated 0.8, a misleading one 0.2, in every group alike.
     worth = {name: fitted["action"][name] + fitted["intercept"] for name in ("KEEP", "DELETE_1")}

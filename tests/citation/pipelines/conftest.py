@@ -52,3 +52,27 @@ def stored_backend():
         return Backend(name, Cutoff(threshold, "as given"), {"backend": name, **identity}, entails, {})
 
     return made
+
+
+@pytest.fixture
+def hold(recorded):
+    """Hold tables as they are printed, their notes and signatures, and what they are made of, against their record."""
+
+    def printed(table):
+        keys = list(dict.fromkeys(key for record in table.records for key in record))
+        lines = [
+            [block.title, line.name, *(" ".join([cell.number, *(cell.ends or ()), *cell.marks]) for cell in line.cells)]
+            for block in table.blocks
+            for line in block.lines
+        ]
+        return [table.headings, lines, [keys, *([record.get(key, "-") for key in keys] for record in table.records)]]
+
+    def held(name, tables, **more):
+        notes = dict.fromkeys(note for table in tables for note in table.footer)
+        signed = dict.fromkeys(line for table in tables for line in table.signatures)
+        # Without digests and versions.
+        told = [re.sub(r"[0-9a-f]{12}|\|parser:[^|]*|\|metaeval:.*", "#", line).split("|") for line in signed]
+        notes = [[note.label, note.text, *note.items] for note in notes]
+        recorded.held(name, {table.name: printed(table) for table in tables} | {"notes": notes, "signed": told} | more)
+
+    return held

@@ -155,9 +155,10 @@ def bench(citebench, tmp_path):
     return made, printed
 
 
-def test_the_table_of_the_baselines_is_right_and_the_released_one_comes_with_its_profile(bench):
+def test_the_table_of_the_baselines_is_right_and_the_released_one_comes_with_its_profile(bench, hold):
     made, printed = bench
     (right, _), (released, run) = printed("paper"), printed("released")
+    hold("meta-baselines", [each for each in meta_sheets(run) if each.name != "citebench"])
     assert len(right) == 2 * 8 * 2 * 3  # scenarios, measures, levels, correlations
     for profile, found in ((False, right), (True, released)):
         for scenario in ("full", "cited"):
@@ -229,10 +230,13 @@ def cite(tmp_path):
 
 
 @pytest.mark.parametrize(("uncited", "profile"), ABLATIONS)
-def test_uncited_statements_are_worth_what_one_setting_says(cite, uncited, profile):
+def test_uncited_statements_are_worth_what_one_setting_says(cite, hold, uncited, profile):
     rows = [{"id": name, "text": text} for name, text in ABLATED.items()]
     for scenario, expected in zip(("full", "cited"), ABLATIONS[uncited, profile], strict=True):
         questions, found = cite(rows, SAID, uncited, profile, scenario=scenario)
+        if profile == "paper":
+            rated = [*found.rows.values(), found["citeeval-omission"], found["judging"]]
+            hold(f"citeeval-uncited-{uncited.replace(' ', '-')}-{scenario}", rated)
         assert [row["rating"] for row in found.rows["answers"]] == pytest.approx(expected), scenario
         # What was asked: contexts by context alone; the rating of uncited statements only where it counts.
         asked = [(each.response, each.module) for each in questions]
@@ -309,10 +313,11 @@ QUERIES = {"asqa": 632, "eli5": 684, "lfrqa": 1000, "msmarco": 684}
 
 
 @pytest.mark.parametrize("scenario", ["full", "cited"])
-def test_the_system_values_are_those_of_the_released_script(cite, scenario):
+def test_the_system_values_are_those_of_the_released_script(cite, hold, scenario):
     made = MadeSystems(5)
     _, found = cite(made.rows, made.said, scenario=scenario, interval={"resamples": 100, "fewest": 2})
     rows = {row["system"]: row for row in found["citeeval-released"]}
+    hold(f"citeeval-released-{scenario}", found.values())
     by_system = {}
     for row in made.rows:
         data_set = next(name for name in QUERIES if f"_{name}_" in row["id"])

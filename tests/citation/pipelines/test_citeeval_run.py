@@ -80,12 +80,17 @@ def counted(found):
     return {(one["system"], one["count"]): one["value"] for one in found["judging"]}
 
 
+def every(found):
+    return [*found.values(), *found.rows.values()]
+
+
 def notes(found, label):
     return [(note.text, note.items) for note in found.notes if note.label == label]
 
 
-def test_scores_of_systems_on_paper(cite):
+def test_scores_of_systems_on_paper(cite, hold):
     result = cite()
+    hold("citeeval-systems", every(result))
     found = of(result)
     old = found["old", "t", "rating"]
     # a1: (1 + (3 - 1) / 4) / 2 = 0.75. a2: its cited statement was skipped, the uncited one lacks a citation: 0.
@@ -104,6 +109,7 @@ def test_scores_of_systems_on_paper(cite):
     assert [rating[name] for name in ("first", "second", "difference")] == ["new", "old", 0.75 - 0.75 / 2]
     # a2 has only its skipped statement left, which is missing: no value. The mean is a1's.
     result = cite(scenario="cited", statements_per_request=5)
+    hold("citeeval-systems-cited", every(result))
     found, (line,) = of(result), result.signatures
     assert (found["old", "t", "rating"]["value"], found["old", "t", "answers"]["value"]) == (0.75, 1)
     choices = ("|profile:paper|", "statements_per_request=5", ",part@", "|model:t|", "|answered_as:tiny-2|")
@@ -134,10 +140,11 @@ def test_what_could_not_be_judged_is_counted_and_listed(cite):
     assert notes(cite(rows=[ANSWERS[0], ANSWERS[3]]), "could be") == []
 
 
-def test_marks_that_cite_nothing_are_told_by_kind_and_place(cite):
+def test_marks_that_cite_nothing_are_told_by_kind_and_place(cite, hold):
     texts = ["[1]\n[0]", "It is fine [0]. So it is [7] [1b].", "No answer was found. Not much [2] is mentioned."]
     rows = [{"id": f"a{n}", "text": text} for n, text in enumerate(texts, start=1)]
     found = cite(rows, lambda body: "no JSON", profile="released")
+    hold("citeeval-marks", every(found))
     counts = {name: number for (_, name), number in counted(found).items() if name.startswith("marks")}
     assert counts == {"marks: of no statement": 2, "marks: unparsable": 1, "marks: zero": 2}
     ((text, _),) = notes(found, "marks")
@@ -176,7 +183,7 @@ def test_rows_say_what_the_judge_said(cite):
 
 @pytest.mark.parametrize("mode", ["cot", "vanilla"])
 @pytest.mark.parametrize("profile", ["paper", "released"])
-def test_a_judge_without_edits_gives_ratings_and_nothing_else(cite, mode, profile):
+def test_a_judge_without_edits_gives_ratings_and_nothing_else(cite, hold, mode, profile):
     """The ablations of the paper: IterCoT (reasoning, then a rating) and Vanilla (a rating)."""
     forms = []
 
@@ -190,6 +197,7 @@ def test_a_judge_without_edits_gives_ratings_and_nothing_else(cite, mode, profil
         return json.dumps({"statements": entries})
 
     found = cite(ask=rate, mode=mode, profile=profile)
+    hold(f"citeeval-{mode}-{profile}", every(found))
     assert not any('"edits"' in form for form in forms)
     assert sum("thinking" in form for form in forms) == {"cot": len(forms), "vanilla": len(forms) - 3}[mode]
     assert {one["measure"] for one in found["citeeval"]} == {"rating", "answers"}
@@ -217,12 +225,14 @@ def test_omission_is_of_the_statements_that_need_a_citation(cite):
     assert rows == {"a1": (8, 0.0), "a2": (5, 0.5), "b1": (8, 0.0), "b2": (4, None)}
 
 
-def test_quality_is_compared_with_the_retrieval_where_gold_sources_are_known(cite):
+def test_quality_is_compared_with_the_retrieval_where_gold_sources_are_known(cite, hold):
     assert "citeeval-retrieval" not in cite()
     passages = [{**PASSAGES[0], "source": "d1"}, {**PASSAGES[1], "source": "d2"}]
     gold = {"a1": ["d1", "d2"], "a2": ["d1", "d9"], "b1": ["d2"]}
     rows = [{**row, "passages": passages, "reference": {"gold_sources": gold.get(row["id"])}} for row in ANSWERS[:3]]
-    found = cite(rows=rows, profile="released")["citeeval-retrieval"]
+    found = cite(rows=rows, profile="released")
+    hold("citeeval-retrieval", every(found))
+    found = found["citeeval-retrieval"]
     old = {one["retrieval"]: one for one in found if one["system"] == "old"}
     # Of d1, d2 both and of d1, d9 one are there: recall 1 and 1/2; of two passages two and one are gold.
     assert (old["recall"]["mean"], old["precision"]["mean"], old["recall"]["answers"]) == (0.75, 0.75, 2)
@@ -348,8 +358,9 @@ def test_attrscore_of_systems_by_hand(compared):
     assert value(values(compared(profile="released"), "attrscore"), "old", "t", "strict") == (0.25 + 1) / 2
 
 
-def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(compared):
+def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(compared, hold):
     found = compared(scenario="cited", nli="overlap")
+    hold("citeeval-baselines-cited", every(found))
     # a1's second statement is masked; a2 has no value; b2 has no statement with a citation: 0.
     assert [value(values(found, "lqac"), name, "t", "recall") for name in ("old", "new")] == [1.0, (0.5 + 0) / 2]
     assert value(values(found, "attrscore"), "new", "t", "strict") == (1 + 0) / 2
@@ -359,8 +370,9 @@ def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(com
     assert len(readings) == 2  # of AutoAIS, which says more, and of the others
 
 
-def test_a_metric_with_three_classes_labels_too(compared):
+def test_a_metric_with_three_classes_labels_too(compared, hold):
     found = compared(baselines=("attrscore", "attrscore:my_ways:Ways"))
+    hold("citeeval-labels", every(found))
     rows = values(found, "attrscore")
     # Words as they stand, full stop included. a1: all in 1; none in 2. b1: all. a2: it has no answer, so it is as a1's.
     # None shared: contradictory, not extrapolatory.
@@ -396,8 +408,9 @@ def test_autoais_judges_the_same_statements(cite):
         cite(nli="overlap", threshold="soft")
 
 
-def test_rows_say_what_the_judges_of_baselines_said(compared):
+def test_rows_say_what_the_judges_of_baselines_said(compared, hold):
     found = compared(chat={"price_in": 1, "price_out": 2})
+    hold("citeeval-baselines", every(found))
     # old: a1 asks support, relevance twice, need; a2 support and relevance, both answered out of form. With the four of
     # CiteEval's own: 13 replies of 100 tokens in and 10 out.
     expected = {"lqac questions: read": 4, "lqac questions: unparsed": 2, "tokens in": 1300, "tokens out": 130}

@@ -69,6 +69,19 @@ def meta(tmp_path, rated):
     return made
 
 
+@pytest.fixture
+def hold_meta(hold):
+    """Hold what a meta-evaluation finds, and the scores that it writes, against its record."""
+
+    def held(name, found):
+        scores = {level.unit: [json.loads(line) for line in level.lines().splitlines()] for level in found.levels}
+        means = {level.unit: [[name, *level.mean_ends(name)] for name in level.values] for level in found.levels}
+        tested = {"measured": [[each.name, each.tested] for each in found.measured], "left out": found.left_out}
+        hold(name, meta_sheets(found), scores=scores, means=means, **tested)
+
+    return held
+
+
 def notes_of(found):
     return meta_sheets(found)[-1].footer
 
@@ -137,10 +150,11 @@ def test_the_correlations_are_scipys_on_the_columns_above(meta):
     assert concordance == pytest.approx(11 / 13, abs=1e-12)
 
 
-def test_what_has_no_value_takes_its_responses_only_when_asked_to(meta):
+def test_what_has_no_value_takes_its_responses_only_when_asked_to(meta, hold_meta):
     plain = meta(pipelines=("alce", "aliice"))
     assert values(plain, "statements", "aliice:recall:overlap")["a2#1"] == 0
     filled = meta("gaps=response", pipelines=("alce", "aliice"))
+    hold_meta("meta-gaps", filled)
     # People's second statement of a2 takes its response's 0.125; ALCE gives it a recall of 0 by itself and no
     # precision, which takes the response's 0 / 1; ALiiCE gives the uncited sentence nothing.
     assert golds(filled, "statements")["a2#2"] == 0.125
@@ -149,22 +163,24 @@ def test_what_has_no_value_takes_its_responses_only_when_asked_to(meta):
     assert values(plain, "statements", "alce:recall:overlap").keys() == golds(plain, "statements").keys()
 
 
-def test_a_response_without_ratings_is_left_out_or_has_full_marks(meta):
+def test_a_response_without_ratings_is_left_out_or_has_full_marks(meta, hold_meta):
     answers = {**ANSWERS, "c1": ("Trains fly away.", "new", "q3", [(None, 1)])}
     found = meta(answers=answers)
     assert "c1" not in golds(found, "responses")
     assert level_of(found, "responses").ratings.dropped == {"responses none of whose statements has a rating": 1}
     assert level_of(found, "statements").ratings.dropped == {"statements without a rating": 2}
     full = meta("gaps=full marks", answers=answers, pipelines=("aliice",))
+    hold_meta("meta-full-marks", full)
     assert golds(full, "responses")["c1"] == golds(full, "statements")["c1#1"] == 1.0
     # ALiiCE leaves an answer without citations out; by the same rule it has full marks too.
     assert values(full, "responses", "aliice:recall:overlap")["c1"] == 1.0
     assert values(full, "statements", "aliice:recall:overlap")["c1#1"] == 1.0
 
 
-def test_the_scenario_of_cited_statements_masks_the_others_ratings(meta):
+def test_the_scenario_of_cited_statements_masks_the_others_ratings(meta, hold_meta):
     answers = {**ANSWERS, "c1": ("Barges carry coal [2]. Trains fly away.", "new", "q3", [(1, 1), (0, 0.5)])}
     full, cited = meta(answers=answers), meta(answers=answers, scenario="cited")
+    hold_meta("meta-cited", cited)
     assert golds(full, "responses")["c1"] == (1 + 0.25) / 2
     assert golds(full, "statements") == {**golds(cited, "statements"), "c1#2": 0.25}
     assert golds(cited, "responses")["c1"] == 1.0
@@ -264,10 +280,11 @@ def test_an_answer_that_lacks_verdicts_comes_with_the_least_and_the_most_that_it
     assert ends_of(soft["recall"]) == {}
 
 
-def test_a_missing_verdict_is_counted_and_bounded_in_the_results(meta, tmp_path):
+def test_a_missing_verdict_is_counted_and_bounded_in_the_results(meta, hold_meta, tmp_path):
     given = [{"answer": name, "value": value} for name, value in (("a1", 0.9), ("a2", None), ("b1", 0.2))]
     path = written(tmp_path / "theirs.jsonl", given)
     found = meta(pipelines=(), scores=(path,))
+    hold_meta("meta-answers-alone", found)
     # Only whole answers have scores: statements cannot be judged, and b2 has none.
     assert [level.unit for level in found.levels] == ["responses"]
     assert dict(found.left_out) == {"statements": "no measure has values of single sentences."}
@@ -277,11 +294,12 @@ def test_a_missing_verdict_is_counted_and_bounded_in_the_results(meta, tmp_path)
     assert "statements: no measure" in {note.label: note.text for note in notes_of(found)}["left out"]
 
 
-def test_scores_of_sentences_made_elsewhere_stand_beside_the_pipelines(meta, tmp_path):
+def test_scores_of_sentences_made_elsewhere_stand_beside_the_pipelines(meta, hold_meta, tmp_path):
     given = [("a1", 0, 35, 0.9), ("a1", 36, 58, 0.5), ("b2", 0, 22, 0.1)]
     rows = [dict(zip(("answer", "start", "end", "value"), row, strict=True)) for row in given]
     path = written(tmp_path / "theirs.jsonl", rows)
     found = meta(scores=(path,))
+    hold_meta("meta-scores", found)
     theirs = values(found, "statements", "scores:theirs")
     assert theirs == {"a1#1": 0.9, "a1#2": 0.5, "a2#1": None, "b1#1": None, "b1#2": None, "b2#1": 0.1}
     assert values(found, "responses", "scores:theirs") == {"a1": 0.7, "a2": None, "b1": None, "b2": 0.1}
@@ -308,8 +326,9 @@ def test_systems_as_people_and_as_measures_rate_them(meta):
     assert (own["rows"], own["of"]) == (3, 3)
 
 
-def test_annotators_and_what_is_valued(meta):
+def test_annotators_and_what_is_valued(meta, hold_meta):
     found = meta("interval.fewest=2")
+    hold_meta("meta-annotators", found)
     # Units (1, 1), (0.5, 1), (0, 0.25), (1, 0.5), (0.25, 0), (0.5, 0.5). Squared differences within, in both orders:
     # 2 (0 + 1/4 + 1/16 + 1/4 + 1/16 + 0) = 5/4, over 12 values: D_o = 5/48. Of all twelve, 2 (12 S2 - S1^2) / (12 11)
     # with S1 = 6.5 and S2 = 4 + 4/4 + 2/16 = 5.125: D_e = 2 (61.5 - 42.25) / 132 = 38.5 / 132.
@@ -392,7 +411,7 @@ def ask(requests):
     return replies
 
 
-def test_the_main_table_of_citeeval_is_one_command(meta, bench_files, tmp_path):
+def test_the_main_table_of_citeeval_is_one_command(meta, hold_meta, bench_files, tmp_path):
     statements, people = bench_files
     read, replies = read_human_set([statements], human=people), tmp_path / "judge.jsonl"
     answers = [own.answer for own in read.answers]
@@ -407,6 +426,7 @@ def test_the_main_table_of_citeeval_is_one_command(meta, bench_files, tmp_path):
     scores = written(tmp_path / "others.jsonl", scores)
     asked = {"files": (statements,), "human": people, "scores": (scores,), "replay": replies}
     found = meta(**asked, pipelines=("autoais", "attrscore", "lqac", "citeeval"))
+    hold_meta("meta-bench", found)
     records = {(one["scenario"], one["measure"], one["level"]): one for one in sheet(found, "citebench", "").records}
     assert {name.split(":")[0] for _, name, _ in records} == {"autoais", "attrscore", "lqac", "citeeval", "scores"}
     for scenario in SCENARIOS:
@@ -460,11 +480,12 @@ def test_the_main_table_of_citeeval_is_one_command(meta, bench_files, tmp_path):
     assert values(alone, "statements", "lqac:f1") == values(found, "statements", "lqac:f1")
 
 
-def test_responses_without_judgements_are_left_out_and_counted(meta, bench_files):
+def test_responses_without_judgements_are_left_out_and_counted(meta, hold_meta, bench_files):
     statements, people = bench_files
     content = json.loads(people.read_text())
     people.write_text(json.dumps({"r2": content["r2"]}))
     found = meta(files=(statements,), human=people)
+    hold_meta("meta-one-response", found)
     assert level_of(found, "statements").ratings.dropped == {"responses without judgements": 2}
     assert list(golds(found, "statements")) == ["r2#1", "r2#2"]
     assert found.left_out[0][0] == "responses"  # one response tells nothing from another

@@ -84,8 +84,13 @@ def said(level):
 
 
 @pytest.mark.parametrize("gaps", ["left out", "full marks"])
-def test_an_answer_whose_facts_are_lost_is_missing_and_not_without_a_value(lost, gaps):
+def test_an_answer_whose_facts_are_lost_is_missing_and_not_without_a_value(lost, recorded, gaps):
     measure, levels = lost(gaps)
+    found = {unit: [*map(json.loads, level.lines().splitlines())] for unit, level in levels.items()}
+    ends = {unit: level.mean_ends(measure.name) for unit, level in levels.items()}
+    sentences, answers = (each.to_json(orient="split") for each in measure.values)
+    values = {"sentences": json.loads(sentences), "answers": json.loads(answers)}
+    recorded.held(f"meta-lost-{gaps.replace(' ', '-')}", found | values | {"ends": ends})
     assert said(levels["responses"]) == {
         "whole": (0.5, False),
         "part": (0.5, True),
