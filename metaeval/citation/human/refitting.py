@@ -13,7 +13,7 @@ import numpy as np
 from metaeval.citation.citeeval import citation_edits
 from metaeval.citation.citeeval.evaluate_responses import Rated
 from metaeval.citation.citeeval.options_and_values import PAPER, CiteEvalOptions
-from metaeval.citation.human.rated_statements import HumanAnswer, HumanStatement
+from metaeval.citation.human.rated_statements import DIGITS, HumanAnswer, HumanStatement
 from metaeval.citation.measures import means, replicates
 from metaeval.core.errors import UserError, count
 from metaeval.stats.arrays import Floats, Ints
@@ -175,12 +175,14 @@ def fit(
         trained = fitted(np.flatnonzero(folds != fold))
         for place in np.flatnonzero(folds == fold).tolist():
             held_out[place] = statements[place].distance(trained, options)
+    published = [statement.distance(citation_edits.PUBLISHED, options) for statement in statements]
     return Refit(
         coefficients=fitted(np.arange(len(statements))),
         statements=statements,
         left_out=left_out,
-        refitted=held_out,
-        published=np.array([statement.distance(citation_edits.PUBLISHED, options) for statement in statements]),
+        # Distances that are equal on paper tie, whichever fold they are from.
+        refitted=held_out.round(DIGITS),
+        published=np.array(published).round(DIGITS),
         used={name: sum(name in names for names in taken) for name in citation_edits.ACTIONS},
     )
 
