@@ -4,6 +4,7 @@ import json
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,16 +18,18 @@ from metaeval.citation.citeeval.citation_edits import (
     fingerprint,
     read_coefficients,
 )
-from metaeval.citation.citeeval.edited_answers import improved
+from metaeval.citation.citeeval.edited_answers import counts_of, further_rounds, improved, judged_round
 from metaeval.citation.citeeval.evaluate_responses import evaluate
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import PAPER
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.human.rated_statements import HumanAnswer, RatedStatement
-from metaeval.citation.human.refitting import EditedStatement, edited_statements, fit
+from metaeval.citation.human.refitting import EditedStatement, agreement, edited_statements, fit
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.core.errors import UserError
+from metaeval.corpus.sentences import RULES
+from metaeval.stats.intervals import Resampling
 from tests.citation.generation_made import reply
 
 PASSAGES = tuple(Passage(f"Passage {number}.") for number in range(1, 7))
@@ -49,50 +52,12 @@ def done(text, edits, first=1, options=PAPER):
     return improved(one, split_response(one, options), edits, options)
 
 
-@pytest.mark.parametrize(
-    ("text", "edits", "expected"),
-    [
-        # A mark that goes takes the space before it along; the full stop stays where it was.
-        ("It is long [1].", [delete(1)], "It is long."),
-        ("It is long [1][2].", [delete(1)], "It is long [2]."),
-        ("It is long [1] [2].", [delete(1), delete(2)], "It is long."),
-        ("It is long. [1]", [delete(1)], "It is long."),
-        ("[1] says so.", [delete(1)], "says so."),
-        ("Rain[1]fell and fell.", [delete(1)], "Rainfell and fell."),
-        ("Rain [1]fell and fell.", [delete(1)], "Rain fell and fell."),
-        # Everywhere in the statement, and nowhere else.
-        ("Rain [1], snow [1] or hail [2] fell. It [1] rose.", [delete(1)], "Rain, snow or hail [2] fell. It [1] rose."),
-        # Lists, ranges, carets and corners are written on as they were begun.
-        ("It is long [1;2;3].", [delete(2)], "It is long [1;3]."),
-        ("It is long [1, 2].", [delete(1), delete(2)], "It is long."),
-        ("It is long [1, 2].", [delete(1), add(3, 2)], "It is long [2, 3]."),
-        ("It is long [ 1 , 2 ].", [add(3)], "It is long [1 , 2 , 3]."),
-        ("It is long [1, 2].", [delete(1), delete(2), add(3)], "It is long [3]."),
-        ("It is long [1-3, 5].", [delete(2)], "It is long [1, 3, 5]."),
-        ("It is long [1-3].", [add(5)], "It is long [1-3][5]."),
-        ("It is long [^1].", [add(2)], "It is long [^1][^2]."),
-        # Behind the last citation of the statement, in its place where it goes.
-        ("Rain [1] and snow [2] fell.", [add(3)], "Rain [1] and snow [2][3] fell."),
-        ("Rain [1] and snow [2] fell.", [delete(2), add(3, 2)], "Rain [1] and snow [3] fell."),
-        ("Rain [1] fell [99].", [add(3)], "Rain [1][3] fell [99]."),
-        # A bracket that cites nothing is nobody's to change.
-        ("Rain [1, 99] fell.", [delete(1)], "Rain [99] fell."),
-        # Without a mark: before the final punctuation.
-        ("It is long", [add(3), add(4)], "It is long [3][4]"),
-        ('He said "It is long."', [add(3)], 'He said "It is long [3]."'),
-        ("It is long (very).", [add(3)], "It is long (very) [3]."),
-        # Taken back and done again.
-        ("It is long [1].", [delete(1), add(1)], "It is long [1]."),
-        ("It is long [1].", [add(2), delete(2)], "It is long [1]."),
-        # The model's own knowledge is no mark.
-        ("It is long [1].", [add(0)], "It is long [1]."),
-        # A block of thinking is left alone, and so is a refusal.
-        ("<thinking>Maybe [1]?</thinking> Rain fell [1].", [delete(1)], "<thinking>Maybe [1]?</thinking> Rain fell."),
-        ("There is no information.", [add(1)], "There is no information."),
-    ],
-)
+EDITS = json.loads(Path(__file__).with_name("edits_in_text.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("text", "edits", "expected"), EDITS)
 def test_an_edit_changes_the_marks_of_its_statement_and_nothing_else(text, edits, expected):
-    assert done(text, {1: edits}).answer.text == expected
+    assert done(text, {1: [Edit(*edit) for edit in edits]}).answer.text == expected
 
 
 def test_what_cannot_be_done_is_passed_over_and_counted():
@@ -169,14 +134,16 @@ def bare(text):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_on_random_answers_only_marks_change_and_they_change_as_wanted(seed):
+def test_on_random_answers_only_marks_change_and_they_change_as_wanted(recorded, seed):
     rng = random.Random(seed)
-    changed = 0
+    changed, held = 0, {}
     for _ in range(50):
         one = random_answer(rng)
         split = split_response(one)
         edits = random_edits(rng, split)
         found = improved(one, split, edits)
+        names = {number: " ".join(f"{each.name}:{each.citation}" for each in own) for number, own in found.done.items()}
+        held[str(len(held))] = [found.answer.text.replace(" ", "_"), names, found.fates, found.problems]
         assert bare(found.answer.text) == bare(one.text)
         assert set(found.fates) == {own.number for own in split.statements}
         if "changed" not in found.fates.values():
@@ -199,6 +166,50 @@ def test_on_random_answers_only_marks_change_and_they_change_as_wanted(seed):
                 assert len(own.unread) == len(before.unread)
             changed += "changed" in found.fates.values()
     assert changed > 20, "the property was hardly tried"
+    recorded.held(f"citeeval-edited-{seed}", held)
+
+
+def keeps_one(request):
+    """Of several citations of a statement the last goes, as the reason is 1, 2 or 3; one without any gets 2 or 4."""
+    entries = []
+    for number, cites in re.findall(r'<statement id="(\d+)" cites="([\d ]*)"', request.body["messages"][0]["content"]):
+        cited = [int(one) for one in cites.split()]
+        edits = [{"action": "delete", "citation": one, "reason": "redundant"} for one in cited[1:][-1:]]
+        if cited == [4] or not cited:
+            edits += [{"action": "add", "citation": 2 if cited else 4, "reason": "refinement"}]
+        if cited == [3]:
+            edits = [{"action": "delete", "citation": 3, "reason": "misleading"}]
+            edits += [{"action": "add", "citation": one, "reason": "evidence"} for one in (0, 1, 8)]
+        entries.append({"id": int(number), "thinking": "", "edits": edits, "rating": 5 - len(edits)})
+    return reply(json.dumps({"statements": entries}))
+
+
+def test_rounds_go_on_while_edits_change_an_answer(recorded):
+    rng, asking = random.Random(4), Asking(model="t", uncited="rated")
+    texts = [
+        "Rain [1][2][5]. Snow fell.",
+        "Rain [3]. Snow.[1]",
+        "Rain fell [4]. Snow [4]. Fog.",
+        "Rain [1].",
+        "No answer.",
+    ]
+    answers = [answer(text) for text in texts] + [random_answer(rng) for _ in range(12)]
+    ask = lambda requests: [keeps_one(request) for request in requests]  # noqa: E731
+    first = judged_round(answers, [split_response(one) for one in answers], ask, asking)
+    for most in (1, 5):
+        rounds, circling = further_rounds(first, most, ask, asking, PAPER, RULES)
+        numbers = range(len(answers))
+        told = {"circling": circling} | {
+            f"round {number}": {
+                "texts": [one.text.replace(" ", "_") for one in each.answers if number or most > 1],
+                "moved": [each.changed, each.recut, each.moving],
+                "values": {key: each.rated.whole(key)[0].value for key in each.rated.values},
+                "counts": [counts_of(before, each, numbers) for before in rounds[number - 1 : number]]
+                + [counts_of(each, None, [*numbers][::2])],
+            }
+            for number, each in enumerate(rounds)
+        }
+        recorded.held(f"citeeval-rounds-{most}", told)
 
 
 DELETE_1, DELETE_3 = Edit("delete", 1, 1), Edit("delete", 3, 1)
@@ -223,6 +234,29 @@ def test_what_people_always_say_of_an_edit_is_what_it_is_worth():
     # Half of each action is worth half of each: shares, as in the mean over citations.
     both = citation_edits.edit_distance((1, 2), [DELETE_1, Edit("delete", 3, 2)], found.coefficients)
     assert both == pytest.approx(0.25, abs=1e-12)
+
+
+def test_a_fit_to_random_edits_and_its_agreement_with_people(recorded):
+    rng = random.Random(8)
+    statements = [
+        edited(
+            group,
+            [rng.choice((delete, add))(rng.randint(1, 5), rng.randint(1, 3)) for _ in range(rng.randint(0, 3))],
+            rng.choice((0, 0.25, 0.5, 1)),
+            tuple(rng.sample(range(1, 5), rng.randint(1, 3))),
+        )
+        for group in (0, 2, 3, 5, 7, 8, 9)
+        for _ in range(rng.randint(2, 5))
+    ]
+    found = {
+        f"shifted {shifted}": fit(statements, {"x": 2}, replace(PAPER, index_shift=shifted), seed=int(shifted))
+        for shifted in (False, True)
+    }
+    agreed = {f"{name}, agreement": agreement(each, Resampling(60, fewest=2)) for name, each in found.items()}
+    whole = {
+        name: [one.coefficients, one.left_out, one.refitted, one.published, one.used] for name, one in found.items()
+    }
+    recorded.held("citeeval-fit", whole | agreed)
 
 
 def test_a_held_out_value_is_of_a_fit_that_the_group_had_no_part_in():

@@ -93,6 +93,14 @@ def test_the_reply_in_tags_is_read_as_released(golden):
     assert (set(said.edits), said.problems) == ({2, 3}, {"out of schema": 1})
 
 
+def told(said):
+    """What is read in a reply, in short."""
+    return said and [
+        [said.contexts, said.stars, said.problems],
+        {number: [f"{edit.name}:{edit.citation}" for edit in edits] for number, edits in said.edits.items()},
+    ]
+
+
 # 92 kinds of replies in tags, odd ones too, to a response of three statements that cite [1][6], [2] and nothing, each
 # beside the usual reply to the other question: contexts and values by the functions of the released code.
 TAGS = json.loads(GOLDEN.with_name("citeeval_tags.json").read_text(encoding="utf-8"))
@@ -145,6 +153,20 @@ def test_by_the_paper_what_no_reply_rates_is_missing_and_never_full_marks(rated,
     # Five stars stand in reasoning alone, and beside two stars for the same statement.
     assert set(known(found.values["rating"].value)) <= {None, 0, 0.25, 0.5, 0.75}
     assert "statements given full marks unrated" not in found.counts([0])
+
+
+def test_what_is_read_in_tags_strictly_and_as_released(recorded):
+    found = {}
+    for number, case in enumerate(TAGS):
+        own = found.setdefault(str(number), [])
+        for module in ("attribution", "editing"):
+            try:
+                said = told(read_released(case["text"], module, {1, 2, 3}))
+            except UserError:
+                said = "refused"
+            strictly = told(read_tags(case["text"], module, {1, 2, 3}))
+            own.append([strictly, "same" if said == strictly else said])
+    recorded.held("citeeval-tags", found)
 
 
 def test_every_edit_distance_is_exact_with_and_without_the_shifted_index(golden):

@@ -110,6 +110,25 @@ def test_what_takes_no_guess_is_repaired_and_counted_and_nothing_else(case):
         assert is_malformed(request, made(case["text"])) == (read is None)
 
 
+def test_what_is_read_in_json_of_any_kind_by_each_mode(recorded):
+    texts = [case["text"] for case in KINDS[::5]]
+    texts += [text.replace('"rating": ', '"context": "Query", "rating": ') for text in texts[:3]]
+    texts += [reply(context("2", name), context(3, "model"), context(1, note=1)) for name in (*CONTEXTS, None)]
+    texts += [reply(review(one, 6 - one, [DELETE] * one) | more) for one in range(4) for more in ({}, {"edits": 1})]
+    texts += [reply({"id": 1, "rating": 5}, {"id": "2", "rating": "4"}, {"id": 1.0, "thinking": "", "rating": 3.0})]
+    found = {}
+    for number, text in enumerate(texts):
+        for mode in ("attribution", "edits", "cot", "vanilla"):
+            module = "editing" if mode != "attribution" else mode
+            for strict in (False, True):
+                said = read_json(text, module, {1, 2}, **({} if module == mode else {"mode": mode}), strict=strict)
+                if said is not None:
+                    edits = {n: [f"{one.name}:{one.citation}" for one in own] for n, own in said.edits.items()}
+                    told = [said.contexts, edits, said.stars, said.problems]
+                    found.setdefault(str(number), {})[f"{mode}{' strictly' * strict}"] = told
+    recorded.held("citeeval-json", found)
+
+
 def test_a_context_is_repaired_but_for_one_that_there_is_not():
     said = read_json(reply({"id": "1", "context": " Retrieval "}, context(2, "both")), "attribution", {1, 2})
     counted = {"repaired: capitals": 1, "repaired: number": 1, "repaired: no reasoning": 1, "out of schema": 1}
