@@ -163,28 +163,6 @@ def test_sentences(record):
         assert value == (None if expected is None else pytest.approx(expected, abs=1e-15))
 
 
-# By hand: the deviation of the positions over their mean, with each sign around a word as a unit of its own.
-@pytest.mark.parametrize(
-    ("sentence", "of", "positions", "expected"),
-    [
-        # Units: Coffee holds caffeine [1] , oil [2] and magnesium [3] . The deviation is the root of 6, the mean 7.
-        ("Coffee holds caffeine[1], oil[2] and magnesium[3].", "marks", (4, 7, 10), 0.34993),
-        # In 2010 ( 3.5 % [1] ) and 2011 ( see Grey's , [2] [3] ) ; what stands within a word is part of it.
-        ("In 2010 (3.5%[1]) and 2011 (see Grey's, [2] [3]).", "marks", (6, 14, 14), 0.33276),
-        ("In 2010 (3.5%[1]) and 2011 (see Grey's, [2] [3]).", "groups", (6, 14), 0.4),
-        # A comma between two marks makes two groups of them.
-        ("Cups break[1], [2].", "groups", (3, 5), 0.25),
-        # The paper's Figure 1, A2; all marks at the end have no variation.
-        ("Cups can be made of glass[1] or plastic[2][3].", "marks", (7, 10, 10), 0.15713),
-        ("Cups can be made of glass[1] or plastic[2][3].", "groups", (7, 10), 0.17647),
-        ("« Les tasses », dit-il, sont en verre ! [1][2]", "marks", (12, 12), 0.0),
-    ],
-)
-def test_words_and_punctuation_are_units(sentence, of, positions, expected):
-    assert unit_positions(sentence, of) == positions
-    assert sentence_cvcp(sentence, of) == pytest.approx(expected, abs=5e-6)
-
-
 @pytest.mark.parametrize("record", BLOCK["responses"])
 def test_responses(record):
     sentences = record["response_sentences"]

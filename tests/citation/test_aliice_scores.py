@@ -6,14 +6,14 @@ Expected values: tests/golden/aliice_eval.json, made by running ylXuu/ALiiCE 766
 import json
 import random
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from metaeval.citation.aliice.citation_lines import aliice_lines
+from metaeval.citation.aliice.citation_lines import aliice_lines, read_aliice, stated_claims
 from metaeval.citation.aliice.claim_options import PAPER, PROFILES, RELEASED
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.aliice.mark_positions import answer_cvcp, mark_offsets
@@ -183,6 +183,59 @@ def test_zero_cites_nothing_or_the_last_passage():
     for bound, recalls in ((5, [1, None]), (None, [1, 1])):
         lines = judged(text, replace(RELEASED, bound=bound), entails_all, many)[1]
         assert [line.recall for line in lines] == recalls
+
+
+TEXTS = [
+    "Cups can be made of glass[1] or plastic [2][3]. They break. [1]",
+    "[1] Cups break [2]. [3]\n[1]\n1 [2].",
+    "Tea [0] and milk [9] are hot [1, 2] or cold [x3]. -- [2]",
+    "Rome [1-3] and Oslo [2].",
+    "【1】 Iron ¹,² rusts 【2】and zinc[^3] too.",
+    "A. B [1]. [2] [3] C.",
+    "Cups [5] and mugs [6]. [4]",
+    "Nothing.",
+    "",
+]
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        PAPER,
+        RELEASED,
+        replace(PAPER, name="groups", cvcp="groups", uncited="fails", leading="keep", emptied="keep"),
+        replace(RELEASED, name="left-out", uncited="fails", zero="nothing", bound=None, styles="all", leading="auto"),
+    ],
+    ids=lambda profile: profile.name,
+)
+def test_answers_in_every_spelling_have_their_lines(recorded, profile):
+    answers = [
+        Answer(
+            f"{text[:9]} {first}",
+            text,
+            tuple(Passage(letter, letter * (n % 2)) for n, letter in enumerate("abcdef")),
+            first=first,
+        )
+        for text in TEXTS
+        for first in (1, 0)
+    ]
+
+    def entails(pairs):
+        scores = [(7 * len(premise) + len(claim)) % 5 / 4 for premise, claim in pairs]
+        return [Verdict(score > 0.4, score) if score else Verdict(None, status="failed") for score in scores]
+
+    stated = read_aliice(answers, profile)
+    read = read_answers(answers, find_parser("small", profile.one_root), profile)
+    assert stated_claims(read, profile) == stated.statements
+    lines = stated.judge(entails)[0]
+    assert aliice_lines(read, entails, profile) == lines
+    held = {answer.id: [one.texts, []] for answer, one in zip(answers, read, strict=True)}
+    for line in lines:
+        told = {name: own for name, own in asdict(line).items() if own not in (None, "", line.answer)}
+        held[line.answer][1].append(list(told.values()))
+    statistics = {name: [one.alone, one.counts, one.ends] for name, one in stated.statistics.items()}
+    fields = {name: own for name, own in stated.fields.items() if name != "parser"}
+    recorded.held(f"aliice-answers-{profile.name}", {**held, **statistics, "fields": fields}, whole=True)
 
 
 def test_what_is_not_cited_has_no_value_and_is_not_open():

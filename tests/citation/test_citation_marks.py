@@ -67,7 +67,7 @@ def opens(sentence):
 def read_in_every_way(text):
     """What each function of the module makes of a text: marks, groups, sentences, moved marks, readings."""
     every, reading, middle, sentences = find_marks(text), whole(text), len(text) // 2, split(whole(text))
-    pieces = [LeftOut(0, min(2, middle), "a", "x [3]. "), LeftOut(middle, min(middle + 3, len(text)), "b")]
+    pieces = [LeftOut(min(1, middle), min(3, middle), "a", "x [3]. "), LeftOut(middle, min(middle + 3, len(text)), "b")]
     answer = Answer("a", text, ())
     shortened = Answer("a", text, (), left_out=tuple(pieces[: len(text)]))
     around = joined(added("[9] x "), reading.part(1, len(text)), added(" y"))
@@ -78,7 +78,7 @@ def read_in_every_way(text):
         "unclosed": told(find_marks(text, "unclosed", 0)),
         "unread": told(unread(every, find_marks(text, "unclosed"))),
         "from 0": told(reading.marks(first=0)),
-        "groups": [f"{one.start}-{one.end}: {len(one.marks)}" for of in styles for one in cited_spans(text, of, 0)],
+        "groups": [f"{one.start}-{one.end}: {told(one.marks)}" for of in styles for one in cited_spans(text, of)],
         "without": parts(text, (reading.without_marks(of, 0) for of in styles)),
         "sentences": [[*one.span(), *opens(one)] for one in sentences],
         "moved": [parts(text, move_leading(sentences, of)) for of in ("move first", "move all")],
