@@ -1,5 +1,6 @@
 """What SCiFi's tests are made of, and the sentence splitters that the official outputs are held against."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,25 @@ import pytest
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.corpus.sentences import RULES
 
+VERSIONS = {"parser", "splitter", "facts", "tokenizer", "options"}
+
 
 @pytest.fixture(scope="session")
 def made(load_module):
     """The module scifi_made.py."""
     return load_module(Path(__file__).with_name("scifi_made.py"))
+
+
+@pytest.fixture(scope="session")
+def sheets(recorded):
+    """What the tables of a result hold, and those of its rows; of notes the numbers, no name of a version."""
+
+    def told(table):
+        settings = {key: own for key, own in table.settings.items() if key not in VERSIONS}
+        *parts, notes, settings, rows = recorded.sheet(replace(table, settings=settings))
+        return [*parts, [[label, recorded.plain(line)] for label, line in notes if label != "settings"], settings, rows]
+
+    return lambda found: {name: told(table) for name, table in {**found, **getattr(found, "rows", {})}.items()}
 
 
 @pytest.fixture

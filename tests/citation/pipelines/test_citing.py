@@ -273,11 +273,12 @@ def cite(tmp_path):
 
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice", "scifi"])
-def test_files_objects_and_the_command_give_the_same_rows(cite, write, tmp_path, pipeline):
+def test_files_objects_and_the_command_give_the_same_rows(cite, write, tmp_path, pipeline, recorded, sheets):
     file = write(ROWS)
     one, other = cite(pipeline, ROWS, nli=["overlap"]), cite(pipeline, [file], nli=["overlap"])
     read = [{name: [dict(row) for row in rows] for name, rows in each.rows.items()} for each in (one, other)]
     assert read[0] == read[1]
+    recorded.held(f"aliice-cite-{pipeline}", sheets(one), whole=True)
     typed = ["cite", pipeline, str(file), "--nli", "overlap", "--results", str(tmp_path / "typed"), "-q"]
     assert CliRunner().invoke(app, typed).exit_code == 0
     folder = tmp_path / "typed" / "latest"

@@ -100,8 +100,10 @@ def notes(found):
     return {note.label: " ".join([note.text, *(text for _, text in note.items)]).strip() for note in found.notes}
 
 
-def test_scores_of_systems_on_paper(assessed):
-    value = values(assessed())
+def test_scores_of_systems_on_paper(assessed, recorded, sheets):
+    found = assessed()
+    recorded.held("scifi-run", sheets(found), whole=True)
+    value = values(found)
     # old: 0.9, 0.6 and 0 of the first answer; of the second 0 for the mark that cites nothing, and one missing.
     assert value["old", "entailment_facts"] == pytest.approx((0.9 + 0.6 + 0 + 0) / 4)
     assert value["old", "entailment_answers"] == pytest.approx((1.5 / 3 + 0) / 2)
@@ -111,7 +113,9 @@ def test_scores_of_systems_on_paper(assessed):
     assert value["new", "coverage_answers"] == pytest.approx(0.8)
     assert (value["old", "count_valued"], value["new", "count_reference"]) == (4, 1)
     # A threshold makes 0 and 1. old: 0.9 and 0.6 reach it, 0 and the mark that cites nothing do not. new: 0.5 alone.
-    value = values(assessed(threshold=0.5))
+    found = assessed(threshold=0.5)
+    recorded.held("scifi-run-decided", {name: table[3:5] for name, table in sheets(found).items()})
+    value = values(found)
     keys = ("old", "entailment_facts"), ("new", "entailment_facts"), ("old", "coverage_facts")
     assert [value[key] for key in keys] == [2 / 4, 1 / 2, 1 / 2]
 
@@ -161,7 +165,7 @@ def test_one_group_with_a_value_has_no_interval_however_many_there_are(assessed)
     assert density["low"] < density["value"] == 1 / 3 < density["high"]
 
 
-def test_two_backends_are_held_against_each_other(assessed):
+def test_two_backends_are_held_against_each_other(assessed, recorded, sheets):
     # Under the second one the answers of the new system hold, and those of the old one do not.
     other = {**SCORES, ("a", "Dams store water."): 0.0, ("b", "Dams store water."): 1.0, ("a", "Geese sing."): 0.0}
     found = assessed({**SCORES, ("a", "Geese sing."): 0.1}, other)
@@ -170,6 +174,7 @@ def test_two_backends_are_held_against_each_other(assessed):
     assert agreed == {"entailment_facts": (-1, 1), "coverage_facts": (1, 0)}
     # Where nothing is cited nothing has a value.
     rows = [{"id": "1", "system": "a", "text": "Fish swim."}, {"id": "2", "system": "b", "text": ""}]
+    recorded.held("scifi-run-two", {name: table for name, table in sheets(found).items() if ":" not in name})
     found = assessed(SCORES, SCORES, rows=rows)
     assert list(found) == ["scifi-scores", "scifi-answers"]
     assert (values(found)["a", "entailment_facts"], values(found)["a", "count_valued"]) == (None, 0)
@@ -221,9 +226,10 @@ def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided():
     assert cutoffs("overlap", "soft") == {"overlap": None}
 
 
-def test_the_profile_paper_is_the_options_that_it_names_and_typed_ones_go_before_it(assessed, letters):
+def test_the_profile_paper_is_what_it_names_and_typed_ones_go_before_it(assessed, letters, recorded, sheets):
     how = {"profile": "paper", "tokenizer": letters, "resamples": 0}
     found = assessed(threshold=0.5, **how)
+    recorded.held("scifi-run-paper", {name: table[3] for name, table in sheets(found).items()}, whole=True)
     # Old: 0.9 and 0.6 are entailed; 0, the mark that cites nothing and "Fish swim." are not; one has no verdict.
     assert (values(found)["old", "entailment_facts"], values(found)["old", "count_valued"]) == (2 / 5, 5)
     assert f"uncited=fails,group=nearest,tokenizer={letters},window=256|" in found.signatures[0]
