@@ -1,12 +1,10 @@
 """What the loader tests share: small published files made to a schema, and the real ones where they are at hand."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
-from metaeval.core.errors import UserError
 from metaeval.corpus.loading import check_options, load_dataset
 
 
@@ -41,17 +39,3 @@ def made(tmp_path):
         return dataset.load(chosen, {names[0]: path}, values)
 
     return load
-
-
-@pytest.fixture
-def refuses_each_field(made):
-    """Take each field out of a good row, and put a value of no known kind in its place: both must be told."""
-
-    def check(dataset, row, fields, split=""):
-        for name in fields:
-            without = {key: value for key, value in row.items() if key != name}
-            for broken, says in ((without, "is missing"), ({**row, name: 3.5}, "is 3.5; allowed: ")):
-                with pytest.raises(UserError, match=re.escape(f"made.jsonl line 2: field {name!r} {says}")):
-                    made(dataset, [row, broken], split)
-
-    return check

@@ -1,6 +1,5 @@
 import pytest
 
-from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.expertqa import DATASET
 
 
@@ -16,7 +15,6 @@ def answer(*claims, system="gpt4", question="Why?"):
     }
 
 
-URL = "[2] https://b.org/x "
 PAGE = "[1] https://a.org/\n\nA passage.\n\nIts second part."
 OTHER = "[3] https://c.org/\n\nAnother."
 
@@ -34,47 +32,6 @@ def test_a_claim_cites_its_evidence_as_one_document_or_each_passage(made):
     assert [citation.id.rpartition(":")[2] for citation in corpus.citations] == ["1", "2"]
     assert corpus.level_counts()["full"] == 2
     assert corpus.dropped == {"evidence listed twice for one claim": 1}
-
-
-def test_what_is_left_out_is_counted(made):
-    rows = [
-        answer(
-            claim("a", "Missing"),
-            claim("b", None, PAGE),
-            claim("c", "N/A", PAGE),
-            claim("d", "Incomplete", URL),
-            claim("[1]", "Complete", PAGE),
-        ),
-        answer(claim("a", "Missing")),
-    ]
-    rows[1]["answers"]["gpt4"]["claims"] = rows[0]["answers"]["gpt4"]["claims"]
-    corpus = made(DATASET, rows)
-    assert corpus.citations == ()
-    assert corpus.dropped == {
-        "claims without evidence": 1,
-        "claims with evidence and no support judgement (empty)": 1,
-        "claims with evidence and no support judgement (N/A)": 1,
-        "claims whose evidence is a bare URL (without_text=drop)": 1,
-        "claims of nothing but citation marks": 1,
-        "answers that another file of the split has too": 1,
-    }
-    kept = made(DATASET, rows, without_text="keep")
-    (document,) = kept.documents.values()
-    assert (document.text, document.url) == ("", "https://b.org/x")
-
-
-def test_the_group_is_the_answer(made):
-    first, second = (claim(name, "Complete", PAGE) for name in "ab")
-    rows = [answer(first, second), answer(first, system="bing_chat"), answer(first, question="How?")]
-    corpus = made(DATASET, rows)
-    assert [len({s.group for s in corpus.statements.values()}), len(corpus.statements)] == [3, 4]
-    assert len(corpus.documents) == 1
-
-
-def test_faulty_rows_are_told(refuses_each_field, made):
-    refuses_each_field(DATASET, answer(claim("a", "Complete", PAGE)), ["question", "answers", "metadata"])
-    with pytest.raises(UserError, match=r'claims\[0\]: field \'support\' is "Full"; allowed: "Complete", "Partial"'):
-        made(DATASET, [answer(claim("a", "Full", PAGE))])
 
 
 @pytest.mark.parametrize(

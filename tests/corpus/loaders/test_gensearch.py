@@ -2,23 +2,9 @@ from collections import Counter
 
 import pytest
 
-from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import strip_marks
 from metaeval.corpus.loaders.gensearch import DATASET, VERDICTS
-from metaeval.corpus.model import Evidence
 
-JUDGEMENT = {
-    "query": "Why do rivers rise?",
-    "response": "Rain.[1] Snow.[2]",
-    "statement": "Rain.[1]",
-    "source_title": "HTML title",
-    "source_content_title": None,
-    "source_text": "# Page",
-    "source_raw_text": "Page",
-    "source_supports_statement": "complete_support",
-    "source_localized_evidence": "A line.\nAnother line.",
-    "source_url": "https://a.org/",
-}
 FIRST, SECOND = "Rain[1] falls[2].", "Snow[1]."
 
 
@@ -61,48 +47,6 @@ class TestMarks:
         assert strip_marks(text) == plain
 
 
-class TestJudgements:
-    def test_a_row_becomes_a_citation(self, made):
-        corpus = made(DATASET, [JUDGEMENT], "dev")
-        (citation,) = corpus.citations
-        document, statement = corpus.documents[citation.document_id], corpus.statements[citation.statement_id]
-        assert (document.text, document.title, document.url) == ("Page", "HTML title", "https://a.org/")
-        assert citation.evidence == (
-            Evidence(texts=("A line.\nAnother line.",)),
-        )  # copied text of one citation: one set
-        assert statement.text == "Rain."
-        assert corpus.level_counts()["full"] == 1
-
-    def test_statements_and_responses_are_told_apart(self, made):
-        rows = [
-            JUDGEMENT,
-            {**JUDGEMENT, "source_raw_text": "Other", "source_supports_statement": "partial_support"},
-            {**JUDGEMENT, "statement": "Snow.[2]", "source_supports_statement": "no_support"},
-            {**JUDGEMENT, "response": "Another."},
-        ]
-        corpus = made(DATASET, rows, "train")
-        assert [c.id.rpartition(":")[2] for c in corpus.citations] == ["1", "2", "1", "1"]
-        assert [len(corpus.statements), len(corpus.documents)] == [3, 2]
-        assert len({s.group for s in corpus.statements.values()}) == 2
-        assert corpus.level_counts() == {"full": 2, "partial": 1, "none": 1}
-
-    def test_text_falls_back_and_may_be_absent(self, made):
-        bare = {**JUDGEMENT, "source_raw_text": None, "source_localized_evidence": None}
-        assert next(iter(made(DATASET, [bare], "test").documents.values())).text == "# Page"
-        del bare["source_text"]
-        corpus = made(DATASET, [bare], "test")
-        assert next(iter(corpus.documents.values())).text == ""
-        assert not corpus.citations[0].evidence
-
-    def test_a_statement_of_marks_alone_is_counted(self, made):
-        corpus = made(DATASET, [{**JUDGEMENT, "statement": "[1][2]"}], "dev")
-        assert corpus.dropped == {"statements of nothing but citation marks": 1}
-
-    def test_faulty_rows_are_told(self, refuses_each_field):
-        fields = ["query", "response", "statement", "source_supports_statement", "source_url"]
-        refuses_each_field(DATASET, JUDGEMENT, fields, "dev")
-
-
 class TestResponses:
     def test_every_verdict_has_the_level_that_the_origin_gives_it(self, made):
         row = response({FIRST: [("[1]", verdict, None) for verdict in VERDICTS]})
@@ -112,34 +56,6 @@ class TestResponses:
         assert sum(dropped.dropped.values()) == 2
         # Ids do not move when an option leaves judgements out.
         assert [c.id for c in dropped.citations] == [f"abc-you-1:{place}" for place in (1, 2, 3, 4)]
-
-    def test_marks_lead_to_pages(self, made):
-        complete = "Citation Completely Supports Statement"
-        row = response({FIRST: [("[1]", complete, "Said so."), ("[2]", complete, " ")], SECOND: []})
-        corpus = made(DATASET, [row], "annotations")
-        assert [d.url for d in corpus.documents.values()] == ["https://1.org", "https://2.org"]
-        assert all(document.text == "" for document in corpus.documents.values())
-        assert [c.evidence for c in corpus.citations] == [(Evidence(texts=("Said so.",)),), ()]
-        assert corpus.dropped == {"statements without a judged citation": 1}
-        (statement,) = corpus.statements.values()
-        assert (statement.text, statement.group, statement.system) == ("Rain falls.", "abc-you", "you")
-
-    def test_a_mark_used_twice_leads_where_it_stands(self, made):
-        row = response({SECOND: [("[1]", "Citation Partially Supports Statement", None)]})
-        place = row["response"].rindex("[1]")
-        row["citations"].append({"text": "[1]", "start_index": place, "link_target": "https://later.org"})
-        (document,) = made(DATASET, [row], "annotations").documents.values()
-        assert document.url == "https://later.org"
-
-    def test_faulty_rows_are_told(self, refuses_each_field, made):
-        good = response({FIRST: [("[1]", "Citation Inaccessible", None)]})
-        refuses_each_field(
-            DATASET, good, ["id", "query", "response", "system_name", "citations", "annotation"], "annotations"
-        )
-        with pytest.raises(UserError, match="'citation_text' is \"\\[9\\]\"; allowed: a mark of the response"):
-            made(DATASET, [response({FIRST: [("[9]", "Citation Inaccessible", None)]})], "annotations")
-        with pytest.raises(UserError, match='\'citation_supports\' is "Yes"; allowed: "Citation Completely'):
-            made(DATASET, [response({FIRST: [("[1]", "Yes", None)]})], "annotations")
 
 
 class TestReal:

@@ -27,21 +27,6 @@ def test_sentences_are_judged_against_all_passages(made):
     assert corpus.dropped == {CHALLENGING: 1}
 
 
-def test_votes_are_kept_and_the_gold_is_their_majority(made):
-    rows = [
-        question(1, [YES, NO, NO, NO, OPEN], [YES, YES, NO, NO, OPEN]),
-        question(2, [YES] * 5, [OPEN] * 3 + [YES] * 2),
-    ]
-    ratings = made(VOTES, rows, "hi")
-    assert {row.id: (row.gold, list(row.votes.values())) for row in ratings.rows} == {
-        "hi:1:0": (0.0, [1.0, 0.0, 0.0, 0.0]),
-        "hi:2:0": (1.0, [1.0] * 5),
-    }
-    assert ratings.dropped == {CHALLENGING: 2}
-    corpus = made(DATASET, rows, "hi-votes")
-    assert [citation.id for citation in corpus.citations] == [row.id for row in ratings.rows]
-
-
 def test_lists_written_as_python_literals_are_read_and_no_code_is_run(made, tmp_path):
     row = question(1, [YES] * 5, [NO] * 5)
     written = {**row, "context": repr(row["context"]), "answer": repr(row["answer"])}

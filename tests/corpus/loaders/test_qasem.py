@@ -1,6 +1,5 @@
 import pytest
 
-from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.qasem import DATASET, detokenise
 from metaeval.corpus.model import SupportLevel
 
@@ -14,7 +13,6 @@ ROW = {
     "qas": [{"annotations": [0, 0, 1]}, {"annotations": [1, 1, 0]}],
     "spans": [],
 }
-CLIFF = {**ROW, "source_id": 118, "summary": [["A", "b", "."], ["C", "!"]], "model": "bart", "dataset": "cliff"}
 
 
 def test_a_row_becomes_a_citation(made):
@@ -26,39 +24,6 @@ def test_a_row_becomes_a_citation(made):
     assert corpus.documents[citation.document_id].text == "It rained.\nRivers rose."
     assert citation.level is SupportLevel.PARTIAL
     assert dict(citation.meta) == {"questions": 2, "supported": 1, "votes": [[0, 0, 1], [1, 1, 0]]}
-
-
-def test_sources_are_chosen_and_the_rest_is_counted(made):
-    assert made(DATASET, [ROW, CLIFF]).dropped == {"rows from cliff (source=verifiability)": 1}
-    corpus = made(DATASET, [ROW, CLIFF], source="cliff")
-    (statement,) = corpus.statements.values()
-    found = (statement.id, statement.text, statement.group, statement.system)
-    assert found == ("cliff-118-bart", "A b. C!", "118", "bart")
-    assert len(made(DATASET, [ROW, CLIFF], source="all").citations) == 2
-    assert made(DATASET, [{**ROW, "qas": []}]).dropped == {"rows without a judged question": 1}
-
-
-@pytest.mark.parametrize(
-    ("votes", "level"),
-    [
-        ([[0, 0, 0]], SupportLevel.FULL),
-        ([[0, 0, 1], [0]], SupportLevel.FULL),
-        ([[0, 1]], SupportLevel.NONE),
-        ([[1, 1, 0], [0, 0, 0]], SupportLevel.PARTIAL),
-        ([[1, 1, 1], [0, 1, 1]], SupportLevel.NONE),
-    ],
-)
-def test_level_by_majority_of_each_question(made, votes, level):
-    row = {**ROW, "qas": [{"annotations": question} for question in votes]}
-    assert made(DATASET, [row]).citations[0].level is level
-
-
-def test_faulty_rows_are_told(refuses_each_field, made):
-    fields = ["source_id", "source", "summary", "model", "datasource", "dataset", "qas"]
-    refuses_each_field(DATASET, ROW, fields)
-    for votes in ([], [2], ["0"]):
-        with pytest.raises(UserError, match=r"qas\[0\]: field 'annotations' is .*; allowed: a list of"):
-            made(DATASET, [{**ROW, "qas": [{"annotations": votes}]}])
 
 
 @pytest.mark.parametrize(

@@ -78,49 +78,6 @@ def test_an_answer_becomes_a_rating_with_autoais_scores(made):
     assert ratings.levels
 
 
-SUMMARY_ROWS = [
-    summary("1"),
-    summary("0", model="Gold", **{"SummaC-ZS_score": "-0.75", "SummaC-ZS_label": "0"}),
-    summary("1", article="34687720", model="TranS2S", origin="xsum", dataset="XSumFaith"),
-    summary("1", cut="val", DAE_label=""),
-    summary("0", model="missing", summary="One sentence."),
-    summary("0", model="", summary="Another of the same article."),
-    summary("", model="T5"),
-    summary("0", article=""),
-]
-
-
-def test_a_summary_becomes_a_rating_with_five_scores(made):
-    ratings = made(AGGREFACT, SUMMARY_ROWS)
-    *known, unnamed = ratings.rows
-    assert [row.id for row in known] == [
-        *("FRANK:dm-1:BART:1", "FRANK:dm-1:Gold:1", "XSumFaith:34687720:TranS2S:1"),
-        *("FRANK:dm-1:missing:1", "FRANK:dm-1:missing:2"),
-    ]
-    assert [row.gold for row in known] == [2, 0, 2, 0, 0]
-    # One article in several of the nine sets is one group.
-    assert [row.group for row in known] == ["cnndm:dm-1"] * 2 + ["xsum:34687720"] + ["cnndm:dm-1"] * 2
-    assert [row.fields["category"] for row in known] == ["SOTA", "other", "XFORMER", "OLD", "OLD"]
-    texts = {"statement": known[2].text, "source": SUMMARY_ROWS[2]["doc"]}
-    about = {"dataset": "XSumFaith", "origin": "xsum", "category": "XFORMER", "cut": "test"}
-    assert known[2].fields == {**about, **texts}
-    assert known[0].text == "The Ems rose, says BART."
-    assert unnamed.group not in {row.group for row in known}
-    assert list(ratings.scores) == list(SYSTEMS)
-    assert ratings.scores["DAE"][known[0].id] == 0.25
-    assert list(ratings.scores["SummaC-ZS"].values()) == [None, -0.75, None, None, None, None]
-    assert ratings.dropped == {"rows of the other cut (split=test)": 1, UNRATED: 1}
-
-
-def test_cuts_are_splits_and_published_decisions_are_verdicts(made):
-    both = made(AGGREFACT, SUMMARY_ROWS, "all", values="label")
-    assert [row.fields["cut"] for row in both.rows].count("val") == 1
-    assert list(both.scores["DAE"].values()) == [2, 2, 2, None, 2, 2, 2]
-    assert both.scores["SummaC-ZS"]["FRANK:dm-1:Gold:1"] == 0
-    val = made(AGGREFACT, [summary("1", cut="val"), summary("0", "dm-2", cut="val"), summary("0")], "val")
-    assert [row.id for row in val.rows] == ["FRANK:dm-1:BART:1", "FRANK:dm-2:BART:1"]
-
-
 @pytest.mark.parametrize(
     ("dataset", "row", "column"),
     [

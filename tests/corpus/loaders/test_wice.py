@@ -1,41 +1,7 @@
 import pytest
 
-from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.wice import DATASET
 from metaeval.corpus.model import SupportLevel
-
-ROW = {
-    "label": "partially_supported",
-    "supporting_sentences": [[2, 0], [1, 2]],
-    "claim": "A claim.",
-    "evidence": ["One.", " ", "Three."],
-    "meta": {"id": "dev1", "claim_title": "An Article", "claim_section": "S", "claim_context": "C"},
-}
-
-
-def row(own, **changes):
-    return {**ROW, "meta": {**ROW["meta"], "id": own}, **changes}
-
-
-def test_a_row_becomes_a_citation(made):
-    corpus = made(DATASET, [ROW])
-    (citation,) = corpus.citations
-    assert (citation.id, citation.level) == ("dev1", SupportLevel.PARTIAL)
-    assert [one.sentences for one in citation.evidence] == [(2, 0), (1, 2)]
-    assert corpus.documents[citation.document_id].sentences == ("One.", " ", "Three.")
-    assert corpus.statements["dev1"].group == "An Article"
-    corpus = made(DATASET, [ROW, row("dev2"), row("dev3", evidence=["Other.", "page.", "x"])])
-    assert [len(corpus.documents), len(corpus.statements)] == [2, 3]
-
-
-def test_faulty_rows_are_told(refuses_each_field, made):
-    refuses_each_field(DATASET, ROW, ["label", "supporting_sentences", "claim", "evidence", "meta"])
-    with pytest.raises(UserError, match='line 1: field \'label\' is "refuted"; allowed: "supported"'):
-        made(DATASET, [row("a", label="refuted")])
-    with pytest.raises(UserError, match=r"line 1: field 'supporting_sentences' is \[\[3\]\]; allowed: .* 0 to 2"):
-        made(DATASET, [row("a", supporting_sentences=[[3]])])
-    with pytest.raises(UserError, match="citation id 'dev1' is used twice"):
-        made(DATASET, [ROW, ROW])
 
 
 @pytest.mark.parametrize(

@@ -31,20 +31,6 @@ def xsum(tmp_path):
     return load
 
 
-def test_a_row_becomes_a_rating_with_its_text(xsum):
-    ratings = xsum()
-    first, second = ratings.rows
-    assert (first.id, first.group, first.system, first.gold, first.text) == (
-        "ptgen_1", "1", "PtGen", 0.5, "one, quoted",
-    )  # fmt: skip
-    assert (second.system, second.text) == ("BERTS2S", "other")
-    # An annotator who marks nothing votes 1.
-    assert [dict(row.votes) for row in ratings.rows] == [{"wid_0": 0.0, "wid_1": 1.0}, {"wid_0": 1.0}]
-    assert ratings.scores["Entailment"] == {"ptgen_1": 0.01, "bert_withckpt_1": 0.9}
-    factual = xsum(gold="factual").rows
-    assert [(row.gold, row.votes) for row in factual] == [(0.0, {}), (1.0, {})]
-
-
 @pytest.mark.parametrize(
     ("row", "says"),
     [
