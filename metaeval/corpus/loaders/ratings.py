@@ -98,8 +98,9 @@ def _flat(row: DataRow) -> dict[str, Any]:
     row.only(FIELDS)
     cells: dict[str, Any] = {}
     for name, value in row.fields.items():
-        if (name == "gold" and isinstance(value, dict)) or (f"{name}:" in _NAMED and value is not None):
-            cells |= {f"{name}:{key}": entry for key, entry in row.row(name).fields.items()}
+        if (name == "gold" and isinstance(value, dict)) or f"{name}:" in _NAMED:
+            inner = {} if value is None else row.row(name).fields
+            cells |= {f"{name}:{key}": entry for key, entry in inner.items()}
         else:
             cells[name] = value
     return cells
