@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from metaeval.corpus.loading import check_options, load_dataset
+from metaeval.corpus.model import Corpus
 
 
 @pytest.fixture
@@ -39,3 +40,25 @@ def made(tmp_path):
         return dataset.load(chosen, {names[0]: path}, values)
 
     return load
+
+
+def _all_of(loaded):
+    """What a corpus or rated set holds, without what follows from it."""
+    if isinstance(loaded, dict):
+        return loaded
+    if isinstance(loaded, Corpus):
+        documents = {own.id: [own.text, own.title, own.url, own.sentences] for own in loaded.documents.values()}
+        texts = {own.id: [own.text, own.group, own.system, own.level, own.meta] for own in loaded.statements.values()}
+        cited = [
+            [own.id, own.statement_id, own.document_id, own.level, own.evidence, own.meta] for own in loaded.citations
+        ]
+        return [loaded.name, documents, texts, cited, [*loaded.dropped.values()], loaded.scores]
+    rows = [[r.id, r.group, r.gold, r.system, r.subset, r.text, r.pair, r.fields, r.votes] for r in loaded.rows]
+    scores = {name: [*column.values()] for name, column in loaded.scores.items()}
+    return [loaded.name, rows, scores, [*loaded.dropped.values()], loaded.levels, loaded.unrated]
+
+
+@pytest.fixture
+def all_of():
+    """The function that returns what a corpus or rated set holds, without what follows from it."""
+    return _all_of

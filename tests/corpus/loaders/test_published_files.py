@@ -5,28 +5,11 @@ from pathlib import Path
 
 from metaeval.core import registry
 from metaeval.corpus.loading import check_options
-from metaeval.corpus.model import Corpus
 
 CASES = json.loads(Path(__file__).with_name("published.json").read_text(encoding="utf-8"))
 
 
-def all_of(loaded):
-    """What a corpus or rated set holds, without what follows from it."""
-    if isinstance(loaded, dict):
-        return loaded
-    if isinstance(loaded, Corpus):
-        documents = {own.id: [own.text, own.title, own.url, own.sentences] for own in loaded.documents.values()}
-        texts = {own.id: [own.text, own.group, own.system, own.level, own.meta] for own in loaded.statements.values()}
-        cited = [
-            [own.id, own.statement_id, own.document_id, own.level, own.evidence, own.meta] for own in loaded.citations
-        ]
-        return [loaded.name, documents, texts, cited, [*loaded.dropped.values()], loaded.scores]
-    rows = [[r.id, r.group, r.gold, r.system, r.subset, r.text, r.pair, r.fields, r.votes] for r in loaded.rows]
-    scores = {name: [*column.values()] for name, column in loaded.scores.items()}
-    return [loaded.name, rows, scores, [*loaded.dropped.values()], loaded.levels, loaded.unrated]
-
-
-def test_published_files_are_read_whole_and_faults_are_told(recorded, tmp_path, monkeypatch):
+def test_published_files_are_read_whole_and_faults_are_told(recorded, all_of, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def load(name, split, files, options):
