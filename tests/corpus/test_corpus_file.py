@@ -1,6 +1,7 @@
 """The corpus format: exact round trips, and one clear sentence for every fault."""
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -8,14 +9,14 @@ from hypothesis import strategies as st
 
 from metaeval.core.errors import UserError
 from metaeval.core.parsing import LARGEST
-from metaeval.corpus.corpus_file import read_corpus, validate, write_corpus
+from metaeval.corpus.corpus_file import _check, read_corpus, validate, write_corpus
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 
+FAULTS = json.loads(Path(__file__).with_name("faults.json").read_text(encoding="utf-8"))
 HEADER = {"type": "corpus", "format": "metaeval-corpus/1", "name": "c"}
 DOCUMENT = {"type": "document", "id": "d1", "sentences": ["Rain fell.", "The river rose."]}
 STATEMENT = {"type": "statement", "id": "s1", "text": "The river rose.", "group": "g"}
 CITATION = {"type": "citation", "statement": "s1", "document": "d1", "level": "full", "evidence": {"sentences": [1]}}
-TEXT = {"type": "document", "id": "d1", "text": "Rain."}
 GOOD = [HEADER, DOCUMENT, STATEMENT, CITATION]
 
 
@@ -77,76 +78,20 @@ def test_lines_stand_in_any_order_with_levels_of_one_vocabulary(file):
     assert len(read_corpus(file).citations) == 1
 
 
-def cited(**changes):
-    """The good lines with a citation changed so, and its number."""
-    return [HEADER, DOCUMENT, STATEMENT, {**CITATION, **changes}], 4
-
-
-def sets(value):
-    """The same, of a citation with these evidence sets alone."""
-    return [HEADER, DOCUMENT, STATEMENT, {**_BARE, "evidence_sets": value}], 4
-
-
-_FAULTS = {  # lines, number of the faulty line, field
-    "not an object": ([*GOOD, [1]], 5, "the line"),
-    "unknown type": ([*GOOD, {**STATEMENT, "type": "statment"}], 5, "type"),
-    "type is no string": ([*GOOD, {"type": ["citation"]}], 5, "type"),
-    "unknown field": ([*GOOD, {**DOCUMENT, "id": "d2", "titel": ""}], 5, "a field's name"),
-    "missing field": ([*GOOD, {"type": "statement", "id": "s2"}], 5, "text"),
-    "missing level": (*cited(level=None), "level"),
-    "id is a number": ([*GOOD, {**STATEMENT, "id": 7}], 5, "id"),
-    "empty id": ([*GOOD, {**DOCUMENT, "id": ""}], 5, "id"),
-    "empty group": ([*GOOD, {**STATEMENT, "id": "s2", "group": ""}], 5, "group"),
-    "empty statement": ([*GOOD, {**STATEMENT, "id": "s2", "text": " \n"}], 5, "text"),
-    "level": (*cited(level="ful"), "level"),
-    "level is a number": (*cited(level=2), "level"),
-    "level in doubt": (*cited(level="full?"), "level"),
-    "document twice": ([*GOOD, DOCUMENT], 5, "id"),
-    "citation twice": ([*GOOD, CITATION], 5, "id"),
-    "unknown statement": ([*GOOD, {**CITATION, "statement": "s2"}], 5, "statement"),
-    "unknown document": ([*GOOD, {**CITATION, "document": "zz"}], 5, "document"),
-    "evidence out of range": (*cited(evidence={"sentences": [2]}), "evidence.sentences"),
-    "evidence negative": (*cited(evidence={"sentences": [-1]}), "evidence.sentences[0]"),
-    "evidence without sentences": ([HEADER, TEXT, STATEMENT, CITATION], 4, "evidence.sentences"),
-    "evidence twice": (*cited(evidence_sets=[]), "evidence_sets"),
-    "evidence sets are one": (*sets({"sentences": [1]}), "evidence_sets"),
-    "second set out of range": (*sets([{"sentences": [1]}, {"sentences": [0, 2]}]), "evidence_sets[1].sentences"),
-    "second set's field": (*sets([{"sentences": [1]}, {"sentence": [1]}]), "a field's name"),
-    "evidence field": (*cited(evidence={"text": ["x"]}), "a field's name"),
-    "both text and sentences": ([HEADER, {**DOCUMENT, "text": "x"}], 2, "text"),
-    "neither text nor sentences": ([HEADER, {"type": "document", "id": "d"}], 2, "text"),
-    "no header": ([DOCUMENT], 1, "the first line"),
-    "header late": ([*GOOD, HEADER], 5, "type"),
-    "version": ([{**HEADER, "format": "metaeval-corpus/2"}], 1, "format"),
-    "dropped": ([{**HEADER, "dropped": {"x": -1}}], 1, "dropped.x"),
-    "empty file": ([], 1, "the file"),
-}
-
-
-@pytest.mark.parametrize("fault", _FAULTS)
-def test_each_fault_is_told_once_with_its_place(file, fault):
-    records, line, field = _FAULTS[fault]
-    problems = validate(write_lines(file, *records))
-    assert not any("instance of" in problem.allowed for problem in problems)
-    assert [(problem.line, problem.field) for problem in problems] == [(line, field)]
-    with pytest.raises(UserError, match=f"line {line}: ") as raised:
-        read_corpus(file)
-    assert str(file) in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ('{"type": "statement", "id": "a", "id": "b", "text": "x"}', "'id' appears twice"),
-        ('{"type": "document", "id": "a", "text": "x", "meta": {"y": NaN}}', "NaN is not a JSON number"),
-        ("[" * 100_000, "not JSON"),
-    ],
-)
-def test_lines_that_are_no_json_text(file, line, says):
-    file.write_text(json.dumps(HEADER) + "\n" + line + "\n", encoding="utf-8")
-    (problem,) = validate(file)
-    assert problem.line == 2
-    assert says in problem.value
+def test_each_fault_is_told_with_its_place(file, recorded, monkeypatch):
+    """Lines behind the good ones, or all lines where the first is a list: each problem, and the first as it is said."""
+    monkeypatch.chdir(file.parent)
+    path, found = Path(file.name), []
+    for lines in FAULTS:
+        lines = lines[0] if lines and isinstance(lines[0], list) else [*GOOD, *lines]
+        path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in lines))
+        problems = validate(path)
+        assert all("instance of" not in problem.allowed for problem in problems)
+        told = [[one.line, one.field, recorded.named(one.value), recorded.named(one.allowed)] for one in problems]
+        found.append([told, recorded.told(read_corpus, path)] if problems else recorded.told(read_corpus, path))
+        if len(problems) != len(unjudged := _check(path.read_text(), unjudged=True)[1]):
+            found[-1] += [len(unjudged), recorded.told(read_corpus, path, unjudged=True)]
+    recorded.held("corpus-faults", {str(number): told for number, told in enumerate(found)})
 
 
 def test_all_problems_are_collected_up_to_the_limit_once_each(file):
