@@ -5,16 +5,29 @@ import logging
 import re
 import sys
 import unicodedata
+from pathlib import Path
 
 import pytest
 
 import metaeval
 from metaeval.core.errors import UserError
 from metaeval.corpus import languages
-from metaeval.corpus.languages import language_of, plain_word, stemmer, word_pattern, words_of
+from metaeval.corpus.languages import (
+    ends_in_word,
+    fold,
+    has_marks,
+    language_of,
+    language_of_pairs,
+    plain_word,
+    stemmer,
+    unfolded,
+    word_pattern,
+    words_of,
+)
 from metaeval.corpus.sentences import language_note
 from metaeval.report.cautions import cautions
 
+WORDS = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
 TEXTS = {
     # The first sentences of the Universal Declaration of Human Rights, article 1, in the official translations.
     "de": "Alle Menschen sind frei und gleich an Würde und Rechten geboren. Sie sind mit Vernunft und Gewissen begabt.",
@@ -26,6 +39,8 @@ TEXTS = {
     "ja": "すべての人間は、生れながらにして自由であり、かつ、尊厳と権利とについて平等である。",
     "ar": "يولد جميع الناس أحرارًا متساوين في الكرامة والحقوق.",
 }
+# Of Snowball's own lists of words and stems.
+STEMS = {"fr": "continuel", "es": "torn", "ru": "важн", "it": "abbandon", "sv": "klok"}
 ENGLISH = "All human beings are born free and equal in dignity and rights."
 
 
@@ -65,33 +80,35 @@ def test_without_the_extra_the_script_decides_and_a_warning_says_so(monkeypatch,
     assert [record.message.count(f"({language})") for record in caplog.records] == [1]
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("हिन्दी में विद्युत्\u200c है।", ["हिन्दी", "में", "विद्युत्", "है"]),
-        ("naïve Würde_2 l'eau", ["naïve", "Würde_2", "l", "eau"]),
-        (unicodedata.normalize("NFD", "Würde"), ["Würde"]),
-        ("人間は free", ["人", "間", "は", "free"]),
-        ("ราคา", ["ร", "า", "ค", "า"]),
-        ("…!? 。", []),
-    ],
-)
-def test_words_keep_their_marks(text, words):
-    assert [plain_word(match.group()) for match in word_pattern().finditer(text)] == words
-
-
-@pytest.mark.parametrize(
-    ("text", "language", "words"),
-    [
-        ("It’s 3.5 ÉTÉ", "", ["it", "s", "3", "5", "été"]),
-        ("हिन्दी में", "", ["हिन्दी", "में"]),
-        ("हिन्दी", "en", ["ह", "न", "द"]),
-        ("人間 free", "", ["人間", "free"]),
-        ("人間 free", "ja", ["人", "間", "free"]),
-    ],
-)
-def test_without_a_language_marks_decide_how_words_are_read(text, language, words):
-    assert words_of(text, language) == words
+def test_words_and_their_forms(recorded):
+    texts, found = WORDS["texts"], {}
+    for language in ("", "en", "ja", "hi"):
+        found[f"words {language}"] = [words_of(text, language) for text in texts]
+    found["pattern"] = [word_pattern().findall(text) for text in texts]
+    found["plain"] = [plain_word(text) for text in texts]
+    found["folded"] = [fold(text) for text in texts]
+    found["places"] = [
+        [unfolded(text)(start, start + 1) for start in range(len(fold(text)))] for text in texts if len(fold(text)) < 6
+    ]
+    found["whole"] = [unfolded(text)(0, len(fold(text))) for text in texts if text]
+    found["marks"] = [[has_marks(text), ends_in_word(text)] for text in (*texts, *WORDS["pieces"])]
+    # At the bounds: so many foreign words, as many English ones, half of the letters.
+    notes = [
+        *(
+            ["der"] * 19,
+            ["der"] * 20,
+            ["der"] * 20 + ["the"] * 19,
+            ["der"] * 20 + ["the"] * 20,
+            ["xx"] * 500 + ["der " * 40],
+        ),
+        *(["xx"] * 499 + ["der " * 40], ["ab жж"], ["ab жжж"], ["a1_б"], ["DER " * 20], ["Der-und " * 10]),
+    ]
+    found["notes"] = [bool(language_note(note)) for note in notes]
+    found["pairs"] = [
+        language_of_pairs(["zz"] * foreign + ["a"] * plain, [TEXTS["ru"]] * foreign)
+        for foreign, plain in ((9, 1), (0, 1))
+    ]
+    recorded.held("corpus-words", found)
 
 
 def test_marks_are_those_of_unicode():
@@ -110,6 +127,8 @@ def test_stems_are_those_of_snowball_or_the_error_names_what_is_missing(monkeypa
     pytest.importorskip("snowballstemmer", reason="needs the extra 'languages'")
     # Snowball's own list of German words and stems: aufeinander -> aufeinand, häuser -> haus.
     assert [stemmer("de")(word) for word in ("aufeinander", "häuser")] == ["aufeinand", "haus"]
+    words = {"fr": "continuellement", "es": "torneados", "ru": "важными", "it": "abbandonata", "sv": "klokheten"}
+    assert {name: stemmer(name)(word) for name, word in words.items()} == STEMS
 
 
 @pytest.mark.parametrize("language", TEXTS)
