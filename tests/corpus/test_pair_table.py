@@ -91,28 +91,15 @@ def test_the_rule_says_which_level_a_chunk_with_a_part_of_the_evidence_has(rule,
 
 
 def test_levels_shares_and_counts_by_every_rule(recorded):
-    """Citations of two pages at every level, with every kind of evidence, under every rule, place, size and threshold."""
-    kinds = [
-        at(),
-        at(1),
-        at(0, 2),
-        (at(0), at(1, 2)),
-        said("Three floods! No."),
-        said("One drop."),
-        Evidence((2,), ("Rain, two!",)),
-    ]
-    cited = [
-        (page, level, kind) for page in ("three", "one", "blank") for level in (FULL, PARTIAL, NONE) for kind in kinds
-    ]
-    cited = [each for each in cited if each[0] == "three" or each[2] in (at(), at(0))]
+    """Citations of three pages at every level, with every kind of evidence, by rule, place, size and threshold."""
+    kinds = [at(), at(1), at(0, 2), (at(0), at(1, 2)), said("Three floods! No."), said("One drop.")]
+    kinds.append(Evidence((2,), ("Rain, two!",)))
+    cited = [("three", level, kind) for level in (FULL, PARTIAL, NONE) for kind in kinds]
+    cited += [(page, level, at()) for page in ("one", "blank") for level in (FULL, PARTIAL, NONE)]
     found = {}
+    ways = (2, 0.5, "sentence"), (4, 1 / 3, "sentence"), (4, 0.3, "chunk"), (1, 0.34, "chunk")
     for rule in RULES:
-        for size, threshold, place in (
-            (2, 0.5, "sentence"),
-            (4, 1 / 3, "sentence"),
-            (4, 0.3, "chunk"),
-            (1, 0.34, "chunk"),
-        ):
+        for size, threshold, place in ways:
             chunked = chunk_corpus(corpus_of(*cited), Chunking(size))
             table = build_pairs(chunked, threshold, rule, place)
             levels = "".join("-" if pair.level is None else str(int(pair.level)) for pair in table.pairs)
@@ -120,16 +107,7 @@ def test_levels_shares_and_counts_by_every_rule(recorded):
             if rule == "drop":
                 shares = [pair.held and round(pair.held, 4) for pair in table.pairs]
                 found[f"held {size} {place}"] = [shares, table.threshold, table.rule, table.pool, table.pairs[-1]]
-    pools = (
-        "own",
-        "bm25:3",
-        "dense:3",
-        "dense:12:cosine:a/b",
-        "dense:3:cosine:",
-        "dense:0",
-        "bm25:3:cosine:x",
-        "dense",
-    )
+    pools = "own bm25:3 dense:3 dense:12:cosine:a/b dense:3:cosine: dense:0 bm25:3:cosine:x dense".split()
     found["pools"] = [[recorded.told(check_pool, pool), pool_encoder(pool)] for pool in pools]
     placed = place_evidence(DOCUMENTS[0], Citation("c", "s", "three", FULL, at(0, 1)), 0.5, Chunking(4))
     spans = [placed.spans(pair) for pair in table_of(("three", FULL, at(0, 1)), size=4).pairs]
