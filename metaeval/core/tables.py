@@ -362,7 +362,8 @@ def of_columns(
         if _INDEX.fullmatch(heading) and (not place or heading.startswith("__")):
             read = plain_numbers(cells)
             empty = np.isnan(read).all()
-            if empty or (np.unique(read).size == read.size and ((read % 1 == 0) & (read >= 0)).all()):
+            numbers_rows = np.unique(read).size == read.size and (np.isfinite(read) & (read >= 0)).all()
+            if empty or (numbers_rows and (read % 1 == 0).all()):
                 if not empty:
                     why = "holds row numbers, as pandas writes them, and is left out; a column of ids needs another"
                     _log.warning("%s: the column %s %s heading.", name, shown(heading), why)
