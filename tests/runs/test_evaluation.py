@@ -106,44 +106,6 @@ def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_t
     assert "support-mini: 1,054 pairs would take minutes" in found["minutes"][1]
 
 
-def test_without_tests_nothing_is_flagged(pairs):
-    flat = {pair.pair_id: 0.5 for pair in pairs}
-    assert evaluated(flat, comparison={"permutations": 0})["classification"].not_above == {}
-    settings = {"dataset": "mini", "protocols": ["classification"], "comparison": {"permutations": 0}, **QUICK}
-    perfect = {pair.pair_id: float(pair.level) for pair in pairs}
-    sentences = metaeval.evaluate_scores({"mine": perfect}, **settings).findings
-    assert not any("significantly" in text for text in sentences)
-    assert "random" in evaluated(flat, interval={"resamples": 0})["classification"].not_above["overall"]
-
-
-def test_a_flag_follows_from_the_paired_test_and_not_from_two_intervals(pairs):
-    # A little better than the words of the statement everywhere: intervals overlap, the paired test tells them apart.
-    overlap = {pair.pair_id: len({*pair.statement.split()} & {*pair.source.split()}) for pair in pairs}
-    words = {key: value + 0.0 for key, value in overlap.items()}
-    better = {pair.pair_id: words[pair.pair_id] + 0.5 * float(pair.level) for pair in pairs}
-    (result,) = metaeval.evaluate_scores(
-        {"better": better, "words": words}, dataset="mini", protocols=["classification"], **QUICK
-    )
-    rows = {row.metric: row for row in result.rows}
-    assert result.significance.tests == 1
-    for one in result.significance.controls:
-        told = one.holm is not None and one.holm <= 0.05 and one.difference > 0
-        assert told == (one.other not in rows[one.one].not_above.get(one.measure, []))
-
-
-def test_random_scores_count_with_their_expectation(pairs):
-    results = metaeval.evaluate_scores({"mine": {}}, dataset="mini", **QUICK)
-    rows = [row for result in results for row in result.rows]
-    found, constant = (
-        {key: value for row in rows if row.metric == name for key, value in row.values.items()}
-        for name in ("random", "constant")
-    )
-    assert [found[key].value for key in ("fs_ns", "overall", "pearson", "kendall")] == [0.5, 0.5, 0, 0]
-    # The mean over all orders is what a metric has that gives every candidate one score.
-    assert found["ndcg@5"].value == pytest.approx(constant["ndcg@5"].value, abs=1e-12)
-    assert (found["ndcg@5"].low, found["ndcg@5"].high) == (None, None)
-
-
 def test_the_same_scores_are_told_from_the_same_order(pairs, tmp_path):
     # exp(3 x) orders all pairs as x does, so that every area is the same.
     scores = {pair.pair_id: judge(pair.source, pair.statement).expected for pair in pairs}
@@ -188,20 +150,6 @@ def test_p_is_adjusted_over_the_family(pairs, family):
     told = [f"tests of a {family}" in table_notes.settings(result.significance) for result in found]
     assert told == [family != "column"] * 2
     assert {result.significance.tests == 1 for result in found} == {family == "column"}
-
-
-def test_statuses_count_the_unscored_rows_and_not_the_excluded_ones(pairs):
-    supported = {pair.statement_id for pair in pairs if pair.level}
-    lonely = [pair for pair in pairs if pair.statement_id not in supported][:7]
-    joined = [pair for pair in pairs if pair.statement_id in supported][:5]
-    missing = {pair.pair_id for pair in (*lonely, *joined)}
-    rows = evaluated({pair.pair_id: None if pair.pair_id in missing else 0.1 * len(pair.statement) for pair in pairs})
-    assert rows["classification"].statuses == {"absent": 12}
-    # A pool without support is excluded from retrieval whether its pairs have scores or not.
-    assert rows["retrieval"].statuses == {"absent": 5}
-    for row in rows.values():
-        assert row.scored + row.unscored + sum(row.excluded.values()) == row.total == len(pairs)
-        assert sum(row.statuses.values()) == row.unscored
 
 
 @pytest.mark.parametrize(

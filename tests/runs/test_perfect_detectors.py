@@ -54,20 +54,6 @@ def test_under_complete_it_finds_them_all(result):
     assert found.values["fs_ps"] == pytest.approx({FULL_SUPPORT: 1, ANY_SUPPORT: 1 / 2, EVIDENCE_SHARE: 5 / 6})
 
 
-@pytest.mark.parametrize("rule", ["drop", "whole"])
-def test_where_incomplete_sets_are_left_out_they_are_counted(result, rule):
-    found = result(f"evidence.rule={rule}")
-    assert found.perfect.values["fs_ps"][FULL_SUPPORT] == 1
-    assert {tuple(row.excluded.items()) for row in found.rows} == {(("the chunk holds an incomplete evidence set", 2),)}
-
-
-@pytest.mark.parametrize("settings", [("chunk.size=6",), ("unit=citation",)])
-def test_where_rows_are_what_was_judged_there_is_nothing_to_say(result, settings):
-    found = result(*settings)
-    assert found.perfect is None
-    assert "perfect detector" not in table_text(lay_out(found), "text")
-
-
 def test_the_csv_has_a_column_for_each(result):
     rows = csv.DictReader(io.StringIO(table_text(lay_out(result("evidence.rule=touched")), "csv")))
     (found,) = (row for row in rows if (row["metric"], row["measure"]) == ("overlap", "fs_ps"))

@@ -39,39 +39,6 @@ def test_published_scores_need_no_score_file():
     )
 
 
-def test_own_scores_stand_beside_the_published_ones():
-    result = evaluated(scores={"mine": SCORES, "published": {"r00": 1.0}})["correlation"]
-    names = [row.metric for row in result.rows if row.kind == "metric"]
-    assert names == ["published", "mine", "published (published)"]
-    assert result.rows[0].values == result.rows[1].values
-    assert (result.rows[2].scored, result.rows[2].statuses) == (1, {"absent": 59})
-    assert result.rows[2].values["pearson"].value is None
-
-
-def test_a_missing_published_score_is_counted_and_no_number():
-    scores = {key: None if key < "r05" else value for key, value in SCORES.items() if key != "r07"}
-    row = evaluated(Ratings("mine", ROWS, {"m": scores}))["correlation"].rows[0]
-    assert (row.scored, row.unscored, row.statuses) == (54, 6, {"absent": 6})
-    kept = [n for n in range(60) if scores.get(ROWS[n].id) is not None]
-    expected = pearsonr([SCORES[ROWS[n].id] for n in kept], GOLD[kept])[0]
-    assert row.values["pearson"].value == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_metric_with_a_single_value_has_no_correlation():
-    rows = {"constant": dict.fromkeys(SCORES, 0.25)}
-    result = evaluated(Ratings("mine", ROWS, rows))
-    value = result["correlation"].rows[0].values["spearman"]
-    assert (value.value, value.note) == (None, "constant score")
-    assert result["classification"].rows[0].values["concordance"].value == 0.5
-
-
-def test_a_metric_without_any_score_is_undefined_everywhere():
-    for result in evaluated(Ratings("mine", ROWS, {"empty": {}})).values():
-        row = result.rows[0]
-        assert (row.scored, {value.value for value in row.values.values()}) == (0, {None})
-    assert evaluated(Ratings("mine", ROWS[::-1], {"published": SCORES})) == evaluated()
-
-
 def test_controls_are_those_that_need_no_document():
     def names(ratings):
         rows = evaluated(ratings)["correlation"].rows
@@ -108,18 +75,6 @@ def test_the_system_control_knows_each_systems_mean_rating_in_other_groups():
     assert [fold.size for fold in folds] == [4] * 5
     for fold in folds:
         assert scores[fold[0]] == pytest.approx(np.delete(gold, fold, axis=0).mean(axis=0), abs=1e-12)
-
-
-def test_the_system_control_has_no_value_where_systems_are_held_fixed_nor_at_system_level():
-    names = {"protocols": ("correlation", "systems")}
-    results = evaluated(**names, comparison={"permutations": 20})
-    rows = {row.metric: row for row in results["correlation"].rows}
-    assert rows["system"].values["pearson"].value is not None
-    assert rows["system"].values["partial_pearson"].value is None
-    assert "system" not in [row.metric for row in results["systems"].rows]
-    tests = [(test.other, test.measure) for test in results["correlation"].significance.controls or []]
-    assert ("system", "pearson") in tests
-    assert ("system", "partial_pearson") not in tests
 
 
 @pytest.mark.parametrize(

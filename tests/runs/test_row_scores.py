@@ -94,15 +94,6 @@ def test_a_metric_with_an_input_limit_reads_a_page_in_chunks(of_mini):
     assert page.settings["read in chunks by"] == FORTY
 
 
-def test_a_page_is_cut_where_that_is_asked_for_and_the_cut_is_counted(of_mini):
-    (page,) = run(of_mini(unit="page", metrics=FORTY, over_limit="cut")).results
-
-    (row,) = page.rows
-    assert row.ledger.pairs == row.ledger.cut_pairs == len(set(prepare(of_mini(unit="page")).texts))
-    assert 0.5 < row.ledger.cut_tokens / row.ledger.tokens < 1
-    assert "|over-limit:cut|" in row.signature
-
-
 def test_a_combination_reads_chunks_where_one_of_its_members_does(of_mini):
     (result,) = run(of_mini(unit="page", metrics=f"ensemble:overlap+rouge,ensemble:overlap+{FORTY}")).results
 
@@ -147,14 +138,6 @@ def test_a_dry_run_counts_the_joined_chunks(of_mini):
     several = [row for row in job.rows if len(row.members) > 1]
     assert planned.pairs == len(set(expected_texts(job, "overlap", load_metrics(["overlap"], config))))
     assert len(set(job.texts)) < planned.pairs <= len(set(job.texts)) + len(several)
-
-
-def test_pairs_of_every_unit_have_names_of_their_own(of_mini):
-    names = {
-        unit: {pair.pair_id for pair in prepare(of_mini(unit=unit)).pairs} for unit in ("chunk", "page", "evidence")
-    }
-    assert not names["page"] & names["chunk"]
-    assert not names["page"] & names["evidence"]
 
 
 # A separate script's reading of the whole pages (and, for minilm-bertscore, of the best chunk); support-mini on

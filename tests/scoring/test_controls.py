@@ -24,21 +24,6 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("constant", [1, 1, 1, 1]),
-        ("oracle", [2, 0, 1, np.nan]),
-        ("inverted oracle", [-2, 0, -1, np.nan]),
-        ("statement length", [4, 4, 1, 0]),  # words between white space
-        ("document length", [7, 150, 0, 12]),
-        ("chunk position", [0, -3, -1, -2]),  # the first chunk highest
-    ],
-)
-def test_a_control_is_what_its_name_says(name, expected):
-    np.testing.assert_array_equal(CONTROLS[name](TABLE), np.array(expected, dtype=float))
-
-
 def test_the_gold_is_seen_by_the_two_oracles_alone():
     """Other levels in one group change no score of that group's rows, and only the oracles'."""
     other = [r._replace(level={2: 0, 0: 2}.get(r.level, r.level)) if r.group == "g1" else r for r in TABLE]

@@ -3,12 +3,10 @@
 import functools
 import importlib
 import json
-import math
 import sqlite3
 import sys
 from collections import Counter
 
-import numpy as np
 import pytest
 
 import metaeval
@@ -18,7 +16,7 @@ from metaeval.core.errors import UserError
 from metaeval.core.files import sha256_file
 from metaeval.runs.metrics import load_metric
 from metaeval.runs.score import score_metrics
-from metaeval.scoring.contract import PairScore, Status
+from metaeval.scoring.contract import Status
 from metaeval.scoring.functions import files_hash
 from metaeval.scoring.score_store import ScoreStore, pair_key
 
@@ -299,28 +297,6 @@ def test_what_is_not_a_metric_is_refused(function, named, tmp_path, quick):
         metaeval.run(metrics=[function], results=tmp_path, **quick)
 
 
-WRONG = [(math.nan, "not finite"), (-math.inf, "not finite"), (10**400, "not finite"), (1.5, "out of range")]
-WRONG += [(value, "not a number") for value in ("0.5", [0.5], 1j, np.complex64(0.5), object())]
-
-
-@pytest.mark.parametrize("listed", [False, True])
-@pytest.mark.parametrize(("wrong", "status"), WRONG, ids=lambda part: repr(part)[:12])
-def test_what_is_no_score_is_a_status_and_never_ok(tmp_path, wrong, status, listed):
-    @metaeval.metric(high=1, identity="wrong")
-    def one(source, statement):
-        return wrong if statement == "b" else -3.0
-
-    @metaeval.metric(high=1, identity="wrong")
-    def several(sources, statements):
-        return [one(*pair) for pair in zip(sources, statements, strict=True)]
-
-    name = registry.name_of("metric", several if listed else one)
-    for _ in ("scored", "from the store"):
-        with ScoreStore(tmp_path / "scores.sqlite") as store:
-            ((_, _, found),) = score_metrics([("a", "b"), ("a", "c")], [name], RunConfig(), store)
-        assert found.answers == [PairScore(None, Status(status)), PairScore(-3.0)]
-
-
 @pytest.mark.parametrize(("workers", "failing"), [(0, 1), (0, 19), (0, 20), (2, 20)])
 def test_what_a_function_raises_is_a_failed_pair_and_twenty_in_a_row_end_the_run(folder, caplog, workers, failing):
     """In one block: the ten longest statements are scored first, and what they are scored is kept in every case."""
@@ -344,17 +320,6 @@ def test_what_a_function_raises_is_a_failed_pair_and_twenty_in_a_row_end_the_run
         kept = store.find(identity, [pair_key(*text) for text in texts])
     assert len(kept) == (40 - failing if workers or failing < 20 else 10)
     assert {answer.status for answer in kept.values()} == {Status.OK}
-
-
-@pytest.mark.parametrize(
-    "wrong", [dict.fromkeys([0.1, 0.2], 0.5), {0.1, 0.2}, 0.5, [PairScore(None, "weird"), 0.5]], ids=repr
-)
-def test_what_is_not_a_list_of_scores_is_refused(wrong):
-    def own(sources, statements):
-        return wrong
-
-    with pytest.raises(UserError, match="Metric 'own' returned"):
-        metaeval.score(own, ["a", "b"], ["c", "d"])
 
 
 def test_a_gate_names_only_a_function_whose_version_it_can_tell(tmp_path):

@@ -29,12 +29,6 @@ def test_every_item_once_within_budget_and_waste(items, budget):
         assert padded - sum(sizes) <= WASTE * padded
 
 
-def test_a_batch_ends_before_too_much_of_it_is_padding_wherever_it_stands():
-    # 3 of 200 tokens would be padding, and 2 may be.
-    assert list(length_batches([1000, 100, 97], 4096)) == [[0], [1], [2]]
-    assert list(length_batches([1000, 100, 98], 4096)) == [[0], [1, 2]]
-
-
 @given(lengths, st.integers(64, 2048))
 def test_answers_come_in_order_and_hardly_anything_is_padded(items, budget):
     passed = []

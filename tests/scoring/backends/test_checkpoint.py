@@ -29,22 +29,6 @@ def folder(path, files=()):
     return path
 
 
-def test_a_folder_gives_its_configuration_its_texts_and_one_format_of_weights(tmp_path):
-    others = ("pytorch_model.bin", "tf_model.h5", "README.md", "training_args.bin")
-    path = folder(tmp_path / "m", {"vocab.txt": "a b", "tokenizer.json": "{}", **dict.fromkeys(others, "no")})
-    (path / "onnx").mkdir()
-    (path / "onnx" / "model.onnx").write_text("no")
-    found = find_model(WANTED, path)
-    assert found.files == ("config.json", "model.safetensors", "tokenizer.json", "vocab.txt")
-    assert [weights.name for weights in found.weights] == ["model.safetensors"]
-    assert found.size == len("weights")
-
-
-def test_pickled_weights_are_taken_where_there_are_no_others(tmp_path):
-    path = folder(tmp_path / "m", {"model.safetensors": None, "pytorch_model.bin": "pickle"})
-    assert [weights.name for weights in find_model(WANTED, path).weights] == ["pytorch_model.bin"]
-
-
 @pytest.mark.parametrize(
     ("files", "lacks"),
     [
@@ -161,11 +145,3 @@ def test_a_snapshot_with_missing_weights_does_not_count_as_here(tmp_path):
     (snapshot / "model.safetensors").unlink()
     with pytest.raises(UserError, match=r"someone/some-model \(1 MB, MIT\) is not on this machine"):
         find_model(WANTED, fetch=False)
-
-
-def test_another_id_takes_its_own_revision():
-    assert WANTED.at(None, None) == WANTED
-    assert WANTED.at(None, "v2").revision == "v2"
-    other = WANTED.at("other/model", None)
-    assert (other.hub_id, other.revision) == ("other/model", "main")
-    assert "its page" in other.download

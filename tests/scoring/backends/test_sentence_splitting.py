@@ -12,7 +12,7 @@ import pytest
 from metaeval.core.errors import UserError
 from metaeval.corpus.sentences import SPLITTER, split_sentences
 from metaeval.scoring.backends import sentence_splitting
-from metaeval.scoring.backends.sentence_splitting import find_splitter, places
+from metaeval.scoring.backends.sentence_splitting import find_splitter
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 TEXT = (
@@ -129,12 +129,3 @@ def test_the_golden_texts_are_cut_as_by_the_published_data(punkt_data, monkeypat
     expected = [find_splitter("nltk").split(text) for text in texts]
     monkeypatch.setattr(nltk.data, "path", [str(GOLDEN / "nltk_data")])
     assert [find_splitter("nltk").split(text) for text in texts] == expected
-
-
-@pytest.mark.parametrize("text", [TEXT, "One two.  One two.\n One two. Three"])
-def test_sentences_are_found_where_they_stand(text):
-    pieces = split_sentences(text)
-    found = places(text, pieces)
-    assert [text[start:end].split() for start, end in found] == [piece.split() for piece in pieces]
-    assert [start for start, _ in found] == sorted({start for start, _ in found})
-    assert places(text, ["not there", "", pieces[0]]) == [(0, 0), (0, 0), found[0]]
