@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 from math import ceil
 from typing import Any, Literal
 
@@ -53,13 +54,6 @@ def by_hand_holm(p: list[float]) -> list[float]:
         least = max(least, p[place] * (len(p) - k))
         adjusted[place] = min(least, 1.0)
     return adjusted
-
-
-def test_every_pair_once_under_every_measure() -> None:
-    keys = ("pearson", "spearman")
-    pairs = [(one.measure, one.one, one.other) for one in compared(keys=keys).comparisons]
-    names = list(NOISE)
-    assert pairs == [(key, a, b) for key in keys for i, a in enumerate(names) for b in names[i + 1 :]]
 
 
 @pytest.mark.parametrize("protocol", [classification.PROTOCOL, correlation.PROTOCOL])
@@ -118,35 +112,12 @@ def test_an_undefined_pair_is_not_counted_among_those_adjusted_for() -> None:
     assert [one.holm for one in defined] == pytest.approx(by_hand_holm([one.p for one in defined]), abs=1e-15)
 
 
-def test_controls_do_not_change_the_pairs_of_metrics() -> None:
-    keys, rows = ("spearman", "kendall"), metrics(correlation.PROTOCOL)["bad"]
-    alone = compared(keys=keys)
-    against = {name: {"random": None, "control": rows} for name in ("best", "good", "as good")}
-    beside = compared(keys=keys, against=against)
-    assert (beside.comparisons, beside.permutations, beside.tests) == (alone.comparisons, alone.permutations, 6)
-    assert len(beside.controls or []) == 2 * 3 * 2
-
-
 def test_nothing_to_test() -> None:
     given = metrics(classification.PROTOCOL, {"alone": 1.0})
     call = classification.PROTOCOL, {}, RESAMPLING
     assert significance(*call, ComparisonConfig(), given, ("overall",)) is None
     two = metrics(classification.PROTOCOL, {"a": 1.0, "b": 1.0})
     assert significance(*call, ComparisonConfig(permutations=0), two, ("overall",)) is None
-
-
-def test_letters_separate_what_the_test_separates() -> None:
-    given, answer = metrics(correlation.PROTOCOL), compared()
-    differ = {(one.one, one.other): one.holm is not None and one.holm <= 0.05 for one in answer.comparisons}
-    assert differ == {
-        **dict.fromkeys([("best", "good"), ("best", "as good"), ("best", "bad"), ("good", "bad")], True),
-        ("good", "as good"): False,
-        ("as good", "bad"): True,
-    }
-    rows = marked([row(name, outcome.estimates["spearman"].value) for name, (_, outcome) in given.items()], answer)
-    assert [own.metric for own in rows] == ["best", "good", "as good", "bad"]
-    assert [own.letters["spearman"] for own in rows] == ["a", "b", "b", "c"]
-    assert [own.ranks["spearman"] for own in rows] == [(1, 1), (2, 3), (2, 3), (4, 4)]
 
 
 def row(name: str, value: float | None, kind: Literal["metric", "control"] = "metric") -> results.Row:
@@ -158,70 +129,52 @@ def pair(one: str, other: str, difference: float | None, p: float | None) -> res
     return results.Comparison(measure="spearman", one=one, other=other, rows=9, difference=difference, p=p, holm=p)
 
 
-def test_metrics_without_a_value_or_a_test_and_controls_have_no_letters() -> None:
-    pairs = [pair("a", "b", 0.4, 0.03), pair("a", "c", None, None), pair("a", "d", 0.1, None)]
-    answer = results.Significance(permutations=120, seed=0, alpha=0.05, comparisons=pairs)
-    rows = [row("a", 0.7), row("b", 0.3), row("c", None), row("d", 0.6), row("a", 0.7, kind="control")]
-    marks = [(own.letters, own.ranks) for own in marked(rows, answer)]
-    nothing: tuple[dict[str, str], dict[str, tuple[int, int]]] = {}, {}
-    of_two = [({"spearman": "a"}, {"spearman": (1, 1)}), ({"spearman": "b"}, {"spearman": (2, 2)})]
-    assert marks == [*of_two, nothing, nothing, nothing]
+def test_all_pairs_and_controls_are_tested_adjusted_and_lettered_as_they_were(recorded: Any) -> None:
+    """In each family, beside controls of which some are metrics too: a pair with a control has one p."""
+    given, found = metrics(correlation.PROTOCOL, n=80), {}
+    against = {name: {"random": None, **{other: given[other] for other in NOISE if "good" in other}} for name in given}
+    against = {name: {other: of for other, of in own.items() if other != name} for name, own in against.items()}
+    for family, rivals in product(("column", "table", "suite"), (None, against)):
+        tests = compared(given, ("pearson", "spearman"), rivals, family=family, permutations=19)
+        pairs = [
+            [one.measure, one.one, one.other, one.rows, one.difference, one.p, one.holm] for one in tests.comparisons
+        ]
+        controls = [[one.measure, one.one, one.other, one.p, one.holm] for one in tests.controls]
+        rows = [row(name, outcome.estimates["spearman"].value) for name, (_, outcome) in given.items()]
+        marks = [[own.letters, own.ranks, own.not_above] for own in marked(rows, tests)]
+        counts = {"permutations": tests.permutations, "tests": tests.tests}
+        found[f"{family} {rivals is not None}"] = {"pairs": pairs, "controls": controls, "marks": marks, **counts}
+    recorded.held("runs-significance", found)
 
 
-def test_ranks_follow_the_sign_of_the_test_and_letters_the_values() -> None:
-    # On the rows that both scored b is better, on its own rows a has the higher value.
-    answer = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=[pair("a", "b", -0.2, 0.01)])
-    rows = marked([row("a", 0.7), row("b", 0.6)], answer)
-    assert [(own.letters["spearman"], own.ranks["spearman"]) for own in rows] == [("a", (2, 2)), ("b", (1, 1))]
+PAIRS = {
+    "plain": [
+        pair("a", "b", 0.4, 0.03),
+        pair("a", "c", None, None),
+        pair("a", "d", 0.1, None),
+        pair("b", "d", -0.1, 0.05),
+    ],
+    "turned": [pair("a", "b", -0.2, 0.01)],
+    "words": [pair("a", "words", 0.4, 0.01), pair("a", "b", 0.1, 0.01), pair("words", "b", -0.2, 0.01)],
+    "none": [pair("a", "b", 0.0, 0.01), pair("a", "words", 0.3, 0.06)],
+}
 
 
-@pytest.mark.parametrize("settings", [{}, {"family": "table"}])
-def test_a_pair_with_a_control_has_one_p(settings: dict[str, Any]) -> None:
-    # "good" and "as good" are controls that the user named too: they and the control beside them are one family.
-    given = metrics(correlation.PROTOCOL)
-    against: dict[str, dict[str, Any]] = {
-        name: {"random": None, **{other: given[other] for other in ("good", "as good") if other != name}}
-        for name in given
-    }
-    answer = compared(given, against=against, **settings)
-    seen: dict[frozenset[str], set[tuple[float | None, ...]]] = {}
-    for test in [*answer.comparisons, *(answer.controls or [])]:
-        seen.setdefault(frozenset((test.one, test.other)), set()).add((test.p, test.holm))
-    assert all(len(values) == 1 for values in seen.values())
-    # The pair without a control is alone in its family; the pairs do not change the comparisons with controls.
-    (free,) = [pair for pair in answer.comparisons if {pair.one, pair.other} == {"best", "bad"}]
-    assert (free.holm, answer.tests) == (free.p, 1)
-    (apart,) = adjusted([answer.model_copy(update={"comparisons": []})], None)
-    assert apart.controls == answer.controls
-    letters = {row_.metric: row_.letters["spearman"] for row_ in marked([row(name, 0.5) for name in given], answer)}
-    for pair_ in answer.comparisons:
-        assert bool({*letters[pair_.one]} & {*letters[pair_.other]}) == ((pair_.holm or 0.0) > 0.05)
-
-
-def test_a_control_among_the_metrics_has_letters_and_no_rank() -> None:
-    pairs = [pair("a", "words", 0.4, 0.01), pair("a", "b", 0.1, 0.01), pair("words", "b", -0.2, 0.01)]
-    answer = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=pairs)
-    rows = [row("a", 0.7), row("words", 0.3).model_copy(update={"control": "lexical"}), row("b", 0.6)]
-    marks = [(own.letters["spearman"], own.ranks.get("spearman")) for own in marked(rows, answer)]
-    assert marks == [("a", (1, 1)), ("c", None), ("b", (2, 2))]
-
-
-@pytest.mark.parametrize(
-    ("bounds", "difference", "kept"),
-    [((None, None), 0.2, True), ((0.65, 0.8), 0.2, True), ((0.55, 0.8), 0.2, False), ((0.2, 0.55), -0.1, True)],
-)
-def test_what_rows_without_a_score_could_reverse_is_withheld(
-    bounds: tuple[float | None, float | None], difference: float, kept: bool
-) -> None:
-    # b has .6 on every row; the difference is that on the rows that both scored.
-    rows = [row("a", 0.7 if difference > 0 else 0.5), row("b", 0.6), row("words", 0.6, kind="control")]
-    value = replace(rows[0].values["spearman"], worst=bounds[0], best=bounds[1])
-    rows[0] = rows[0].model_copy(update={"values": {"spearman": value}})
-    tests = [pair("a", "b", difference, 0.01)], [pair("a", "words", difference, 0.01)]
-    given = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=tests[0], controls=tests[1])
-    answer = withheld(given, rows)
-    assert [test.p for test in (*answer.comparisons, *(answer.controls or []))] == [0.01, 0.01]
-    assert [test.holm is not None for test in (*answer.comparisons, *(answer.controls or []))] == [kept, kept]
-    first, second, _ = marked(rows, answer)
-    assert (first.letters == second.letters) != kept
-    assert bool(first.not_above) == (not kept or difference < 0)
+def test_what_rows_without_a_score_could_reverse_is_withheld_and_marks_follow(recorded: Any) -> None:
+    """a has the difference on the rows that both scored, and the value of its own with these bounds; b has .6."""
+    found = {}
+    for (name, pairs), bounds in product(
+        PAIRS.items(), ((None, None), (0.6, 0.8), (0.61, 0.8), (0.2, 0.55), (0.2, 0.6))
+    ):
+        rows = [row("a", 0.7), row("b", 0.6), row("c", None), row("d", 0.65), row("words", 0.6, kind="control")]
+        value = replace(rows[0].values["spearman"], worst=bounds[0], best=bounds[1])
+        rows[0] = rows[0].model_copy(update={"values": {"spearman": value}})
+        controls = [each for each in pairs if each.other == "words"]
+        given = results.Significance(permutations=9, seed=0, alpha=0.05, comparisons=pairs, controls=controls)
+        answer = withheld(given, rows)
+        rows[1] = rows[1].model_copy(update={"control": "lexical" if name == "words" else ""})
+        holm = [[test.holm for test in tests] for tests in (answer.comparisons, answer.controls)]
+        found[f"{name} {bounds}"] = [holm, [[own.letters, own.ranks, own.not_above] for own in marked(rows, answer)]]
+    assert marked(rows, None) == rows
+    (alone,) = adjusted([given.model_copy(update={"comparisons": []})], None)
+    recorded.held("runs-withheld", {**found, "alone": [test.holm for test in alone.controls]})
