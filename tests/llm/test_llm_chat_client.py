@@ -252,11 +252,6 @@ def test_a_reply_is_read_whatever_its_charset_is_called(fake, new_session, quest
         assert answer.content.endswith("Prediction: 2")
 
 
-def test_a_word_that_stands_for_no_key_is_no_secret(fake, new_session, question):
-    with fake.ChatServer(answer=lambda body: "An EMPTY page.", key="EMPTY") as server:
-        assert contents(new_session(server.url, key="EMPTY").ask([question("a")])) == ["An EMPTY page."]
-
-
 SENT = {*"accept accept-encoding authorization connection content-length content-type host user-agent".split()}
 AMBIENT = {
     **{"OPENAI_ORG_ID": "org-1", "OPENAI_PROJECT_ID": "proj-1", "OPENAI_ADMIN_KEY": "sk-admin-0123"},

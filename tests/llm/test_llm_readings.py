@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from math import log
 from operator import pos
 from pathlib import Path
 
@@ -92,36 +91,12 @@ def test_a_request_says_what_it_costs_and_is_known_by_all_that_is_sent(recorded)
     recorded.held("llm-requests", shown)
 
 
-def token(text, chance, **others):
-    top = [{"token": name.replace("_", ""), "logprob": log(p)} for name, p in {text: chance, **others}.items()]
-    return {"token": text, "logprob": log(chance), "bytes": list(text.encode()), "top_logprobs": top}
-
-
-# One snowman in three tokens of a byte each, as byte-level tokenizers have it.
-SNOWMAN = [{"token": "\\x", "logprob": 0.0, "bytes": [byte], "top_logprobs": []} for byte in "☃".encode()]
-
-
-@pytest.mark.parametrize(
-    ("tokens", "content", "expected"),
-    [
-        # P(2) = 0.6, P(1) = 0.3, P(0) = 0.05, and 0.05 for "the", which is no score:
-        # (0.6 * 2 + 0.3 * 1 + 0.05 * 0) / (0.6 + 0.3 + 0.05) = 1.5 / 0.95
-        ([token("Prediction: ", 1), token("2", 0.6, _1=0.3, _0=0.05, the=0.05)], "Prediction: 2", 1.5 / 0.95),
-        # P(" 1") = 0.5, P("1") = 0.1, P(" 0") = 0.4: (0.6 * 1 + 0.4 * 0) / 1.0
-        ([token("Score:", 1), token(" 1", 0.5, **{"1": 0.1, " 0": 0.4})], "Score: 1", 0.6),
-        # Not of the first number, but of the score that the text gives.
-        ([token("2", 0.9, _0=0.1), token(" of 3.\nScore: ", 1), token("1", 0.75, _2=0.25)], "2 of 3.\nScore: 1", 1.25),
-        ([*SNOWMAN, token("\nScore: ", 1), token("2", 0.8, _1=0.2)], "☃\nScore: 2", 1.8),
-        # A server that names no alternative.
-        ([{"token": "2", "logprob": -0.1}], "2", 2),
-        ([token("2", 1 - 1e-9, _0=1e-9)], "2", 2 - 2e-9),
-        # The score is no token of its own; tokens that do not make up the text.
-        *((tokens, "2", None) for tokens in ([], [token("2.", 0.9)], [token("1", 0.9), token("!", 1)])),
-    ],
-)
-def test_the_expectation_is_over_the_tokens_of_the_score(tokens, content, expected):
-    found = expected_score(content, tokens, find_score(content, DISCRETE), DISCRETE)
-    assert found is None if expected is None else found == pytest.approx(expected, abs=1e-12)
+def test_the_expectation_is_over_the_tokens_of_the_score(recorded):
+    """Of P(2) = .6, P(1) = .3, P(0) = .05 and .05 for what is no score: 1.5 / .95. Or none: the score is no token."""
+    cases = [(tokens, content, find_score(content, DISCRETE)) for tokens, content in REPLIES["expected"]]
+    found = [expected_score(content, tokens, score, DISCRETE) for tokens, content, score in cases]
+    assert found[:3] == pytest.approx([1.5 / 0.95, 0.6, 1.25], abs=1e-12)
+    recorded.held("llm-expected", {"found": found, "wide": expected_score("2", cases[4][0], cases[4][2], CONTINUOUS)})
 
 
 def test_a_prompt_is_filled_in_one_pass():

@@ -1,19 +1,15 @@
 """From scores to result rows: what is flagged, what is counted, and the Python interface that leads there."""
 
 import math
-from collections import defaultdict
 from dataclasses import replace
 
-import numpy as np
 import pandas
 import pytest
 
 import metaeval
 from metaeval.core.errors import UserError
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
-from metaeval.report import table_notes
 from metaeval.runs import evaluate
-from metaeval.stats.significance import holm
 from metrics_zoo.support_mini import SupportMini, judge
 
 QUICK = {"interval": {"resamples": 30}}
@@ -58,25 +54,6 @@ def test_a_metric_below_a_control_is_flagged_like_one_that_overlaps_it(pairs):
     assert set(rows["classification"].not_above["overall"]) == BEATABLE | {"overlap", "support-mini"}
 
 
-@pytest.mark.parametrize(("metric", "group"), [("overlap", "lexical"), ("support-mini", "reference")])
-def test_a_metric_that_is_a_control_is_one_row_and_the_others_are_compared_with_it(metric, group, tmp_path):
-    settings = {"protocols": ["classification"], "dataset": "mini", "results": tmp_path, **QUICK}
-    (result,) = metaeval.run(metrics=[metric, "rouge"], **settings)
-    (alone,) = metaeval.run(metrics=["rouge"], **settings)
-    (row,) = (row for row in result.rows if row.metric == metric)
-    (control,) = (row for row in alone.rows if row.metric == metric)
-    assert (row.kind, row.control, control.kind, control.control) == ("metric", group, "control", group)
-    assert row.values == control.values
-    assert all(metric not in names for names in row.not_above.values())
-    # The test against the control is the same, whether it is a metric of the run or not.
-    tests = [
-        {(test.measure, test.other): test.p for test in one.significance.controls if test.one == "rouge"}
-        for one in (result, alone)
-    ]
-    assert tests[0] == tests[1]
-    assert ("overall", metric) in tests[0]
-
-
 def test_the_learnt_control_is_that_metric_with_its_default_options(pairs, tmp_path):
     (alone,) = metaeval.evaluate_scores({"mine": {}}, dataset="mini", protocols=["classification"], **QUICK)
     options = {"support-mini": {"score": "some"}}
@@ -118,38 +95,6 @@ def test_the_same_scores_are_told_from_the_same_order(pairs, tmp_path):
     assert areas[0] == areas[1]
     assert row.same_scores == []
     assert "support-mini" in row.not_above["overall"]
-
-
-@pytest.mark.parametrize("family", ["column", "table", "suite"])
-def test_p_is_adjusted_over_the_family(pairs, family):
-    scores = {
-        name: {pair.pair_id: float(len(getattr(pair, name))) for pair in pairs} for name in ("source", "statement")
-    }
-    settings = {"protocols": ["classification", "correlation"], "comparison": {"family": family, "permutations": 99}}
-    found = metaeval.evaluate_scores(scores, dataset="mini", **settings, **QUICK)
-
-    def by_family(field):
-        """The tests of each family, by protocol, measure and metric."""
-        every = defaultdict(lambda: defaultdict(list))
-        for result in found:
-            for one in getattr(result.significance, field):
-                names = {"column": (result.protocol, one.measure), "table": result.protocol, "suite": ""}
-                if one.p is not None:
-                    every[names[family]][result.protocol, one.measure, one.one].append(one)
-        return every.values()
-
-    for own in by_family("comparisons"):
-        pairs = [one for tests in own.values() for one in tests]
-        assert [one.holm for one in pairs] == holm(np.array([one.p for one in pairs])).tolist()
-    # A metric is above all its controls where the largest p of its claims is significant by Holm over the metrics.
-    for of_metric in by_family("controls"):
-        largest = [max(one.p if one.difference > 0 else 1 for one in tests) for tests in of_metric.values()]
-        beaten = [all(one.holm <= 0.05 and one.difference > 0 for one in tests) for tests in of_metric.values()]
-        assert beaten == (holm(np.array(largest)) <= 0.05).tolist()
-    # Two metrics have one pair a measure.
-    told = [f"tests of a {family}" in table_notes.settings(result.significance) for result in found]
-    assert told == [family != "column"] * 2
-    assert {result.significance.tests == 1 for result in found} == {family == "column"}
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,13 @@ import random
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from metaeval.core.config import RunConfig, load_run
 from metaeval.report.result import save_result
-from metaeval.runs.data import load_corpus
 from metaeval.runs.evaluate import run
-from metaeval.runs.job import Command, Kept, check, manifest, settings_of, write_manifests, write_run
+from metaeval.runs.job import Command, Kept, check, manifest, write_manifests, write_run
 from metaeval.scoring.score_files import manifest_path
 
 SEED = 20_240_615
@@ -39,29 +37,6 @@ def written(found, tmp_path):
     config = quick(tmp_path)
     paths = write_run(config, found)
     return config, [result.data for result in found.results], paths
-
-
-def test_the_settings_are_read_back(written, tmp_path):
-    config, _, paths = written
-    assert RunConfig(**settings_of(paths[0].parent)) == config
-    (tmp_path / "manifest.json").write_text("no manifest")
-    assert settings_of(tmp_path) == {}
-
-
-def test_it_names_hashes_settings_versions_machine_time_and_data(written):
-    config, data, paths = written
-
-    made = manifest(config, Command("run"), data, paths)
-
-    # hashlib on the whole file, against the block-wise reading of the library.
-    assert made["files"] == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-    assert {Path(name).suffix for name in made["files"]} == {".json", ".jsonl", ".html"}
-    assert RunConfig.model_validate(made["config"]) == config
-    assert set(made["versions"]) >= {"metaeval", "numpy", "scipy"}
-    assert made["python"] == ".".join(map(str, sys.version_info[:3]))
-    assert made["machine"]
-    assert made["finished"].endswith("+00:00")
-    assert made["data"] == {"mini/all": load_corpus(config)[0].fingerprint}
 
 
 def test_score_files_and_their_manifests_are_hashed(tmp_path):

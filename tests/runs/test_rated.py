@@ -92,18 +92,6 @@ def test_ratings_that_cannot_be_ranked_leave_ranking_out(rows, says):
         evaluated(ratings, protocols=["retrieval"])
 
 
-def test_two_ratings_give_one_roc_auc():
-    binary = tuple(Rating(row.id, row.group, float(row.gold > 0.5)) for row in ROWS)
-    result = evaluated(Ratings("mine", binary, {"m": SCORES}))["classification"]
-    assert [column.key for column in result.columns] == ["auc"]
-    high, low = (
-        [SCORES[ROWS[n].id] for n in range(60) if (GOLD[n] > 0.5) is np.bool_(wanted)] for wanted in (True, False)
-    )
-    # The share of (high, low) pairs in the right order, ties one half, counted out.
-    wins = [(a > b) + 0.5 * (a == b) for a in high for b in low]
-    assert result.rows[0].values["auc"].value == pytest.approx(np.mean(wins), abs=1e-12)
-
-
 @pytest.mark.parametrize(
     ("settings", "says"),
     [

@@ -1,21 +1,23 @@
 """Whole runs on small made data, from pairs to tables: all that comes out, under every unit, rule and protocol."""
 
+import hashlib
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from metaeval import Metric, MetricCard, PairScore
-from metaeval.core.config import load_run
+from metaeval.core.config import RunConfig, load_run
 from metaeval.core.errors import UserError
 from metaeval.core.files import write_text
 from metaeval.corpus.model import Citation, Corpus, Document, Evidence, Statement, SupportLevel
 from metaeval.corpus.ratings import Rating, Ratings
 from metaeval.runs.data import prepare
 from metaeval.runs.evaluate import evaluate_columns, find_protocols, run
-from metaeval.runs.job import altered_files, done_jobs, find_job, read_pairs, write_run, written_files
+from metaeval.runs.job import altered_files, done_jobs, find_job, read_pairs, settings_of, write_run, written_files
 from metaeval.runs.score import published_columns
 from metaeval.scoring.contract import Status
 from protocols import classification, retrieval
@@ -205,6 +207,10 @@ def test_the_files_of_a_run_hold_what_they_held(written, recorded):
     assert text == json.dumps(dict(sorted(content.items())), indent=1) + "\n"
     listed = {name: content[name] for name in ("command", "analysis", "read", "earlier", "scores", "result_schema")}
     listed["analysis"]["settings"].pop("results")
+    assert content["files"] == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    assert RunConfig(**settings_of(folder)) == config
+    assert (content["python"], content["finished"][-6:]) == (".".join(map(str, sys.version_info[:3])), "+00:00")
+    assert content["versions"].keys() >= {"metaeval", "numpy", "scipy"}
     files = [path.name for path in written_files(config.results)]
     assert sorted(content["files"]) == files == sorted(path.name for path in paths)
     found = {name: value for name, value in recorded.files(folder).items() if name.endswith(("jsonl", "csv"))}

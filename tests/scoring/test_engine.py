@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.core.errors import UserError
 from metaeval.scoring.block_plan import make_plan
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
 from metaeval.scoring.engine import score_pairs
@@ -204,23 +203,3 @@ def test_progress_counts_served_pairs_as_done(tmp_path):
         total = len({*job(30), ("new", "new")})
         score_pairs(Lengths(), [*job(30), ("new", "new")], store, lambda done, all_: seen.append((done, all_)))
     assert seen == [(total - 1, total), (total, total)]
-
-
-@pytest.mark.parametrize(
-    ("answers", "words"),
-    [
-        (lambda n: [PairScore(0.5)] * (n + 1), "results for"),
-        (lambda n: [0.5] * n, "returned 0.5, not a PairScore"),
-        (lambda n: [PairScore(None)] * n, "score None with status 'ok'"),
-        (lambda n: [PairScore(0.0, Status.EMPTY)] * n, "score 0.0 with status 'empty'"),
-    ],
-)
-def test_a_plug_in_that_breaks_its_contract_is_named_and_nothing_of_it_is_stored(tmp_path, answers, words):
-    class Broken(Lengths):
-        def score(self, sources, statements):
-            return answers(len(sources))
-
-    with ScoreStore(tmp_path / "s.sqlite") as store:
-        with pytest.raises(UserError, match=f"'lengths'.*{words}|{words}.*plug-in"):
-            score_pairs(Broken(), job(), store)
-        assert not store.find(Broken().identity(), [pair_key(*pair) for pair in job()])

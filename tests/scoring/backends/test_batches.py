@@ -12,7 +12,6 @@ from metaeval.scoring.backends.batches import WASTE, length_batches, run_batches
 
 pytest.importorskip("torch", reason="needs the extra 'models'")
 
-from metaeval.scoring.backends.batches import pad, workers
 
 lengths = st.lists(st.integers(1, 600), max_size=300)
 
@@ -79,14 +78,3 @@ def test_batches_run_side_by_side_with_one_torch_thread_each(monkeypatch):
     assert run_batches([5, 5, 5], lambda item: item, forward, 5, "cpu") == [5, 5, 5]
     assert threads == [1, 1, 1]
     assert torch.get_num_threads() == before
-
-
-def test_an_accelerator_takes_one_batch_at_a_time():
-    assert workers("cuda") == 1
-    assert workers("cpu") >= 1
-
-
-def test_padding_is_on_the_right_and_masked():
-    ids, mask = pad([[5, 6, 7], [8]], 1, "cpu")
-    assert ids.tolist() == [[5, 6, 7], [8, 1, 1]]
-    assert mask.tolist() == [[1, 1, 1], [1, 0, 0]]

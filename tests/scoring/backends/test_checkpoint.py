@@ -29,19 +29,6 @@ def folder(path, files=()):
     return path
 
 
-@pytest.mark.parametrize(
-    ("files", "lacks"),
-    [
-        ({"config.json": None}, "lacks config.json, which.* holds model.safetensors"),
-        ({"model.safetensors": None}, "lacks its weights"),
-        ({"model.safetensors.index.json": json.dumps({"weight_map": {"a": "m-1.safetensors"}})}, "lacks m-1.safet"),
-    ],
-)
-def test_what_a_folder_lacks_is_named(tmp_path, files, lacks):
-    with pytest.raises(UserError, match=lacks):
-        find_model(WANTED, folder(tmp_path / "m", files))
-
-
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match=r"no model .*nowhere, and the folder .* holds nothing"):
         find_model(WANTED, tmp_path / "nowhere")

@@ -22,7 +22,6 @@ from metaeval.runs import score
 from metaeval.runs.data import prepare
 from metaeval.runs.metrics import load_metrics
 from metaeval.runs.score import recipe_of, score_metrics, score_rows
-from metaeval.scoring.backends.model_loading import devices_of
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import context_of
 from metaeval.scoring.executors import local, worker_pool
@@ -95,21 +94,6 @@ def test_each_worker_has_its_own_cores_and_device():
     crowded = local.places(3 * len(mine))
     assert all(len(place.cores) == 1 for place in crowded)
     assert {core for place in crowded for core in place.cores} == set(mine)
-
-
-def test_devices_are_counted_as_the_driver_sees_them(monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,GPU-7f")
-    named = [place.environment["CUDA_VISIBLE_DEVICES"] for place in local.places(2, ["1", "0"])]
-    assert named == ["GPU-7f", "4"]
-
-
-def test_named_devices_are_those_that_torch_sees(monkeypatch):
-    torch = pytest.importorskip("torch")
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    assert [devices_of(names) for names in (("auto",), ("1",), ("1", "0"), ())] == [["0", "1"], ["1"], ["1", "0"], []]
-    for name in ("2", "auto"):
-        with pytest.raises(UserError, match=f"'{name}'"):
-            devices_of(("0", name))
 
 
 def test_what_a_killed_worker_had_in_hand_is_scored_by_another(caplog):
