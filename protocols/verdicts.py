@@ -112,7 +112,7 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
     counts = measures.decision_counts(verdict, gold, rows.group, n_groups, max(levels.size, 1))
     present = np.unique(gold)
     partly = present[levels[present] == 1.0] if rows.levels or levels[present].max(initial=0) == 2.0 else present[:0]
-    binary = not {1.0, 2.0} <= {*rows.score.tolist()}
+    binary = not (rows.score == 2.0).any()
 
     def kappa_from(least: float) -> Callable[[Floats], Floats]:
         people, judge = sides(levels, least), sides(levels, 1.0 if binary else least)

@@ -26,7 +26,6 @@ KIND[np.unique(POOL, return_index=True)[1]] = "original"
 KIND[RNG.random(N) < 0.1] = ""
 LOST = (RNG.random(N) < 0.12) | np.isin(POOL, (3, 9))
 PLAIN = Judgements(GOLD, SCORE, POOL // 2, POOL, SYSTEM, kind=KIND, systems=("a", "b", "c"))
-RATED = replace(PLAIN, gold=np.round(GOLD + RNG.random(N), 1), levels=False)
 
 
 def without(rows, lost=LOST):
@@ -38,15 +37,14 @@ ROWS = {
     "missing": without(PLAIN),
     "off the levels": replace(without(PLAIN), gold=np.where(SYSTEM == 1, 0.5 * (POOL % 7), GOLD)),
     "no partial": without(replace(PLAIN, gold=GOLD - (GOLD == 1))),
-    "no full": without(replace(PLAIN, gold=np.minimum(GOLD, 1))),
     "no none": without(replace(PLAIN, gold=np.maximum(GOLD, 1), levels=False)),
-    "ratings": RATED,
-    "ratings missing": without(RATED),
+    "ratings missing": without(replace(PLAIN, gold=np.round(GOLD + RNG.random(N), 1), levels=False)),
+    "gold of a system": replace(PLAIN, gold=SYSTEM + 0.0, levels=False),
     "crossed": without(replace(PLAIN, crossed=SYSTEM)),
     "crossed pools": replace(PLAIN, crossed=POOL % 5),
     "perfect": PLAIN.with_score(GOLD + 0.0),
     "no system": replace(PLAIN, system=None, kind=None),
-    "three rows of a system": PLAIN.rows((SYSTEM > 0) | (np.arange(N) < 12)),
+    "few of a system": PLAIN.rows((SYSTEM > 0) | (np.arange(N) < 12)),
     "full in one group": without(replace(PLAIN, group=np.where(GOLD == 2, 24, POOL), pool=np.arange(N))),
     "three groups": PLAIN.rows(POOL < 6),
     "one group": replace(PLAIN, group=POOL * 0),
@@ -71,21 +69,21 @@ def choices(protocol):
 
 
 def shown(estimate, moved=None):
-    """What an estimate holds, and of its influence values the standard error, a weighted sum, and p of the value .4."""
+    """What an estimate holds, and of its influence values a weighted sum, and p of the value .4."""
     known = {field.name: getattr(estimate, field.name) for field in fields(estimate)}
     told = {name: value for name, value in known.items() if value not in (None, "")}
     if moved:
         parts = (moved.parts * (1 + np.arange(moved.rows.shape[1]))).sum()
-        told["moved"] = [moved.standard_error, parts, t_test(moved, 0.4)]
-    return told | ({"note": estimate.note if estimate.note.count(" ") < 4 else True} if estimate.note else {})
+        told["moved"] = [parts, t_test(moved, 0.4)]
+    return told | ({"note": estimate.note if estimate.note.count(" ") < 7 else True} if estimate.note else {})
 
 
 def outcome(protocol, rows, options):
     found = protocol.evaluate(rows, RESAMPLING, options)
     told = {key: shown(one, found.influence.get(key)) for key, one in found.estimates.items()}
     counts = found.total, found.scored, found.unscored, sum(found.unscored_rows), found.excluded
-    keys = protocol.shown(rows, options)
-    blind = [] if protocol.of_edits else [key for key, why in protocol.blind_measures(rows, keys).items() if why]
+    keys, every = protocol.shown(rows, options), [measure.key for measure in protocol.measures]
+    blind = [] if protocol.of_edits else [key for key, why in protocol.blind_measures(rows, every).items() if why]
     return {
         "counts": counts,
         "said": found.notes + found.warnings,
@@ -102,7 +100,9 @@ def test_the_outcome_of_every_kind_of_rows_is_that_of_its_record(name, recorded)
     found = {key: outcome(protocol, taken(protocol, rows), usual[1]) for key, rows in ROWS.items()}
     for said, options in others:
         found[said] = outcome(protocol, taken(protocol, ROWS["missing"]), options)
-    recorded.held(f"protocols-{name}", found)
+    told = "key label scale digits tested span chance".split()
+    declared = [[getattr(measure, each) for each in told] + [bool(measure.ability)] for measure in protocol.measures]
+    recorded.held(f"protocols-{name}", found | {"measures": declared})
 
 
 def difference(protocol, pair, options, drawn):
@@ -125,7 +125,7 @@ def difference(protocol, pair, options, drawn):
     }
 
 
-PAIRED = ("plain", "missing", "off the levels", "ratings missing", "crossed", "three groups", "one group", "unscored")
+PAIRED = ("plain", "missing", "crossed", "three groups", "one group", "unscored")
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "contrast"])
