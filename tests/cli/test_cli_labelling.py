@@ -317,16 +317,6 @@ def test_what_a_pipeline_asks_is_drawn_and_estimated_as_it_is_said(ran, pipeline
     assert [one["measure"] for one in records] == [f"{pipeline}-recall", f"{pipeline}-precision"]
 
 
-def test_two_annotators_agreement_is_said(cli, answers):
-    rows = [(row.text("Item"), row.text("Verdict"), "A") for row in read_table(Path("labels.csv")).rows]
-    other = [(own, level if number % 4 else "full", "B") for number, (own, level, _) in enumerate(rows)]
-    Path("labels.csv").write_text(csv_text([("id", "level", "annotator"), *rows, *other]))
-    for typed in ("estimate answers.jsonl -l labels.csv", "gate fit answers.jsonl -l labels.csv -m overlap -o g.json"):
-        said = " ".join(cli(*typed.split()).out.split())
-        assert "40 items judged twice or more, 3" in said
-        assert "Krippendorff's alpha 0." in said
-
-
 def test_a_spreadsheet_of_citations_has_its_labels_in_a_column_of_its_own(ran, refused, cli):
     rows = [(n, f"claim {n}", f"claim {n}" if n % 2 else "Cats sleep.", "yes" if n % 2 else "no") for n in range(80)]
     Path("sheet.csv").write_text(csv_text([("No.", "Statement", "Source", "Opinion"), *rows]))

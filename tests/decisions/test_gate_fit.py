@@ -167,11 +167,3 @@ def test_a_citation_of_an_answer_that_is_not_named_is_no_answer(named, counted):
     assert f"92 citations {counted}" in dict(found.notes)["items"]
     (assumed,) = (note.text for note in fit_sheet(found).footer if note.label == "assumed")
     assert ("not named" in assumed) == (named < len(rows))
-
-
-@pytest.mark.parametrize("name", ["max_missed", "max_flagged", "alpha"])
-@pytest.mark.parametrize("value", [0.0, 1.0, 1.5])
-def test_terms_lie_between_0_and_1(name, value):
-    with pytest.raises(UserError, match=rf"--{name.replace('_', '-')} is {value:g}; allowed: above 0 and below 1"):
-        Terms(**{name: value})
-    assert getattr(Terms(**{name: 0.99}), name) == 0.99

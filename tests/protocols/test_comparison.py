@@ -176,16 +176,6 @@ def test_one_group_shows_no_difference(key):
         assert found.value == pytest.approx(MEASURES[key][1](one) - MEASURES[key][1](other), abs=1e-12)
 
 
-def test_a_measure_whose_rows_come_from_one_group_has_no_interval():
-    # FULL and PARTIAL stand in group 0 alone.
-    one, other = two()
-    gold = np.where(one.group == 0, 1.0 + np.arange(160) % 2, 0.0)
-    one, other = (dataclasses.replace(rows, gold=gold) for rows in (one, other))
-    found = held("fs_ps", one, other)
-    assert (found.low, found.high, found.p) == (None, None, None)
-    assert found.note == "no interval: all pairs come from one group"
-
-
 def test_a_difference_that_is_undefined_without_a_group_says_so():
     # The first metric varies in group 0 alone, so that it has no correlation without it.
     one, other = two()
@@ -202,13 +192,6 @@ def test_no_row_in_common():
     one, other = (rows.with_score(np.where(kept, rows.score, np.nan)) for rows, kept in ((one, first), (other, ~first)))
     for key in MEASURES:
         assert held(key, one, other) == Estimate(None, n=0, note=NOT_BOTH)
-
-
-@pytest.mark.parametrize("key", ["pearson", "spearman", "kendall"])
-def test_a_constant_metric_has_no_difference(key):
-    one, other = two()
-    found = held(key, one.with_score(np.full(160, 0.1)), other)
-    assert found == Estimate(None, n=160, note="undefined for one of the two")
 
 
 def test_without_resamples_there_is_a_test_and_no_interval():

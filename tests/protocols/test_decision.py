@@ -81,16 +81,6 @@ def test_real_votes_of_two_kinds_are_decided_between():
         assert found[key].low < found[key].value < found[key].high
 
 
-def test_options_reach_the_decisions():
-    given = sample()
-    found = [
-        decide(given, options).score.tolist() for options in ({}, {"folds": "3"}, {"objective": "balanced-accuracy"})
-    ]
-    assert found[0] not in found[1:]
-    assert decide(given, {"folds": "5", "objective": "macro-f1"}).score.tolist() == found[0]
-    assert [option.default for option in PROTOCOL.options.values()] == ["5", "macro-f1"]
-
-
 def test_resampled_values_are_those_of_the_decisions_of_resampled_groups():
     # Decisions stay as they are, groups are drawn: scikit-learn on rows repeated by the weights of their group.
     given = sample()
@@ -131,16 +121,6 @@ def test_fewer_groups_than_folds():
     given = sample(n_groups=4, rows=30)
     check_undefined(evaluate(given, Resampling(n=20), {}), "4 groups cannot be cut into 5 folds")
     assert evaluate(given, POINT, {"folds": "3"}).estimates["accuracy"].value is not None
-
-
-def test_gold_off_the_three_levels_is_excluded():
-    given = sample()
-    off = np.arange(240) % 6 == 0
-    beyond = dataclasses.replace(given, gold=np.where(off, 0.5, given.gold))
-    outcome = evaluate(beyond, POINT, {})
-    assert outcome.excluded == {"gold level other than 0, 1 or 2": 40}
-    assert outcome.scored == 200
-    assert outcome.estimates == evaluate(given.rows(~off), POINT, {}).estimates
 
 
 def held(one, other, keys=tuple(MEASURES)):

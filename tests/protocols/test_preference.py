@@ -72,10 +72,6 @@ def test_ties_are_calibrated_as_in_the_official_examples(metric, human, best, lo
     assert found == pytest.approx(best, abs=1e-12)
 
 
-def test_without_a_pair_any_difference_would_do_and_the_tie_is_1():
-    assert calibrated_tie(np.array([0.3, 0.7]), np.array([1.0, 2.0]), text_pairs(np.array([0, 1]))) == 1
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_pairwise_accuracy_is_the_best_of_all_thresholds(seed):
     rng = np.random.default_rng(seed)
@@ -86,21 +82,6 @@ def test_pairwise_accuracy_is_the_best_of_all_thresholds(seed):
     assert found == pytest.approx(best_written_out(score, gold, pool), abs=1e-9)
     values = accuracy_of_pools(score, gold, text_pairs(pool), 0.0)
     assert values.mean() == pytest.approx(written_out(score, gold, pool, 0.0), abs=1e-12)
-
-
-def test_consistency_counts_a_tie_as_a_failure_unless_asked():
-    # Pairs of a faithful and an unfaithful text: won, tied, lost, won.
-    given = rows([2, 1, 1, 1, 0, 1, 3, 0], [1, 0, 1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2, 3, 3])
-    for options, expected in (({}, 0.5), ({"equal": "half"}, 0.625)):
-        assert PROTOCOL.evaluate(given, Resampling(0), options).estimates["consistency"].value == expected
-
-
-def test_texts_without_a_score_bound_the_consistency_and_texts_alone_are_counted():
-    given = rows([2, 1, np.nan, 1, 0, 1, 3], [1, 0, 1, 0, 1, 0, 1], [0, 0, 1, 1, 2, 2, 3])
-    outcome = PROTOCOL.evaluate(given, Resampling(0), {})
-    assert outcome.estimates["consistency"].value == 0.5
-    assert outcome.estimates["consistency"].bounds == pytest.approx((1 / 3, 2 / 3), abs=1e-12)
-    assert (outcome.scored, outcome.unscored, dict(outcome.excluded)) == (5, 1, {"alone in its input": 1})
 
 
 def test_intervals_are_of_groups_and_not_of_pairs():

@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.resampling import bootstrap
 from protocols import classification, correlation, retrieval
-from protocols.contract import Estimate, Judgements, Resampling
+from protocols.contract import Judgements, Resampling
 
 POINT = Resampling(n=0)
 
@@ -48,21 +48,6 @@ def test_correlation_leaves_unscored_rows_out_and_bounds_them():
         assert estimate.bounds[0] < estimate.value < estimate.bounds[1]
 
 
-@pytest.mark.parametrize(
-    ("gold", "score", "note"),
-    [
-        ([2, 1, 0], [0.1, 0.1, 0.1], "constant score"),
-        ([1, 1, 1], [0.1, 0.2, 0.3], "one gold level only"),
-        ([2, 1, 0], [0.1, np.nan, np.nan], "fewer than two scored pairs"),
-        ([2, 1, 0], [np.nan, np.nan, np.nan], "no scored pairs"),
-    ],
-)
-def test_correlation_says_why_it_is_undefined(gold, score, note):
-    for estimate in correlation.evaluate(rows(gold, score), POINT, {}).estimates.values():
-        assert estimate.value is None
-        assert estimate.note == note
-
-
 def test_many_groups_have_the_intervals_of_few(monkeypatch):
     rng = np.random.default_rng(0)
     system = np.tile(np.arange(3), 100)
@@ -92,33 +77,6 @@ def test_classification_agrees_with_scikit_learn():
     assert values(classification.evaluate(given, POINT, {})) == pytest.approx(expected, abs=1e-12)
 
 
-def test_classification_is_printed_as_in_the_paper():
-    # Base paper, Table 3: columns FS-NS, FS-PS, PS-NS, Overall, in per cent.
-    shown = {m.key: m for m in classification.PROTOCOL.measures}
-    assert [shown[key].label for key in classification.PROTOCOL.shown(sample(), {})] == [
-        "full / none",
-        "full / partial",
-        "partial / none",
-        "mean ROC-AUC",
-    ]
-    assert {(m.scale, m.digits) for m in shown.values()} == {(100.0, 1)}
-
-
-def test_classification_excludes_other_levels():
-    given = rows([2, 0, 1, 0.5, 3], [0.9, 0.1, np.nan, 0.4, np.nan])
-    outcome = classification.evaluate(given, POINT, {})
-    assert outcome.excluded == {"gold level other than 0, 1 or 2": 2}
-    assert (outcome.scored, outcome.unscored, outcome.total) == (2, 1, 5)
-    assert outcome.estimates["fs_ns"].value == 1
-    outcome = classification.evaluate(rows([2, 0, 2], [0.9, 0.1, 0.5]), POINT, {})
-    assert outcome.estimates["fs_ps"] == Estimate(None, note="no scored PARTIAL pairs")
-    assert outcome.estimates["overall"].note == (
-        "undefined: full / partial (no scored PARTIAL pairs), partial / none (no scored PARTIAL pairs)"
-    )
-    alone = classification.evaluate(rows([2, 2], [0.9, 0.1]), POINT, {})
-    assert alone.estimates["ap_full"].note == "no scored PARTIAL or NONE pairs"
-
-
 @pytest.mark.parametrize(("evaluate", "times"), [(classification.evaluate, 40), (retrieval.evaluate, 20)])
 def test_bounds_hold_every_refill(evaluate, times):
     given = sample(missing=0.1)
@@ -129,27 +87,6 @@ def test_bounds_hold_every_refill(evaluate, times):
             value = refilled.estimates[key].value
             assert estimate.bounds[0] < value < estimate.bounds[1]
             assert refilled.estimates[key].bounds is None
-
-
-def test_classification_bounds_by_hand():
-    # FULL .9 and one missing, NONE .1 .2: the missing FULL row loses to both or beats both: 2/4 or 4/4.
-    # FS-PS and PS-NS have no PARTIAL row, so the mean has no bounds.
-    outcome = classification.evaluate(rows([2, 2, 0, 0], [0.9, np.nan, 0.1, 0.2]), POINT, {})
-    assert outcome.estimates["fs_ns"] == Estimate(1.0, worst=0.5, best=1.0)
-    assert outcome.estimates["overall"].bounds is None
-    # FULL .9, NONE .1, PARTIAL missing: FS-NS is 1 and stays; FS-PS and PS-NS each range over 0 .. 1.
-    # The mean ranges over (1 + 0 + 0) / 3 .. 1.
-    outcome = classification.evaluate(rows([2, 1, 0], [0.9, np.nan, 0.1]), POINT, {})
-    assert outcome.estimates["fs_ns"].bounds is None
-    assert outcome.estimates["overall"].bounds == pytest.approx((1 / 3, 1.0))
-
-
-def test_mean_has_no_interval_if_one_part_comes_from_one_group():
-    given = rows([2, 1, 2, 1, 0, 0], [0.9, 0.5, 0.4, 0.3, 0.6, 0.1], pool=[0, 0, 0, 0, 1, 2])
-    outcome = classification.evaluate(given, Resampling(100, fewest=2), {})
-    for key in ("fs_ps", "overall"):
-        assert outcome.estimates[key].value is not None
-        assert outcome.estimates[key].note == "no interval: all pairs come from one group"
 
 
 @pytest.mark.parametrize("gains", ["linear", "exponential"])
@@ -172,25 +109,6 @@ def test_retrieval_by_hand():
     assert [found[key] for key in ("mrr", "map", "p@1", "recall@5")] == pytest.approx([0.75, 0.75, 0.5, 1.0])
 
 
-def test_retrieval_of_a_constant_metric_spans_its_ties():
-    # One FULL row among four: expected NDCG = mean discount = (1 + .63093 + .5 + .43068) / 4 = .64040, worst .43068.
-    estimate = retrieval.evaluate(rows([2, 0, 0, 0], [0.5] * 4, pool=[0] * 4), POINT, {}).estimates["ndcg@5"]
-    assert estimate.value == pytest.approx(0.64040, abs=5e-6)
-    assert estimate.ties == pytest.approx((0.43068, 1.0), abs=5e-6)
-
-
-def test_retrieval_ties_surround_the_value():
-    given = sample()
-    for score, tied in ((given.score, True), (given.score + np.arange(400) * 1e-6, False)):
-        outcome = retrieval.evaluate(dataclasses.replace(given, score=score), POINT, {})
-        for key in ("ndcg@5", "mrr", "map", "p@1"):
-            estimate = outcome.estimates[key]
-            if tied:
-                assert estimate.ties[0] < estimate.value < estimate.ties[1]
-            else:
-                assert estimate.ties == pytest.approx((estimate.value, estimate.value), abs=1e-12)
-
-
 def test_retrieval_counts_what_it_leaves_out():
     # Pool 0 counts (2 scored, 1 unscored). Pool 1 has no support (2 rows, one of them unscored). The only support of
     # pool 2 is unscored: that row is unscored, the two scored ones are excluded.
@@ -208,14 +126,6 @@ def test_retrieval_counts_what_it_leaves_out():
     estimate = outcome.estimates["ndcg@5"]
     assert estimate.value == pytest.approx(1)
     assert estimate.bounds == pytest.approx((0.67986, 1.0), abs=5e-6)
-
-
-def test_support_begins_at_level_one_and_has_to_be_scored():
-    outcome = retrieval.evaluate(rows([0.5, 0, 1, 0], [0.1, 0.2, 0.4, 0.3], pool=[0, 0, 1, 1]), POINT, {})
-    assert outcome.excluded == {"pool without a supporting candidate": 2}
-    assert outcome.estimates["ndcg@5"].value == 1
-    lost = retrieval.evaluate(rows([0, 0, 2], [0.1, 0.2, np.nan], pool=[0, 0, 0]), POINT, {}).estimates["ndcg@5"]
-    assert (lost.value, lost.note) == (None, "no pool with a scored supporting candidate")
 
 
 def test_retrieval_refuses_a_pool_in_two_groups():

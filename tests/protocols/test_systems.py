@@ -31,7 +31,7 @@ from metaeval.stats.systems import (
 )
 from protocols import comparison
 from protocols.contract import Judgements, Resampling
-from protocols.systems import BY_INPUT, BY_SYSTEM, LIMIT, PROTOCOL
+from protocols.systems import BY_INPUT, BY_SYSTEM, PROTOCOL
 
 SCIPY = (pearsonr, spearmanr, kendalltau)
 RNG = np.random.default_rng(3)
@@ -266,16 +266,6 @@ def test_one_pass_without_each_input_is_what_it_is_without_it():
     assert cells(given.score, given.system, given.pool)[THERE] == pytest.approx(SCORE[THERE], abs=1e-12)
 
 
-def test_systems_have_to_be_known_and_three():
-    given = rows()
-    for few, says in (
-        (replace(given, system=None), "not known"),
-        (given.rows(given.system < 2), "2 systems are compared"),
-    ):
-        estimate = PROTOCOL.evaluate(few, Resampling(20), {}).estimates["sys_pearson"]
-        assert (estimate.value, says in estimate.note) == (None, True)
-
-
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
@@ -349,18 +339,6 @@ def test_an_estimate_above_1_is_1_and_systems_that_do_not_differ_have_none():
     assert np.isnan(disattenuated(SCORE, GOLD, np.zeros(N, dtype=int), 1)[0])
 
 
-def test_a_measure_without_an_interval_says_why():
-    # Defined where the first and the last of three systems are drawn: in 1 - 2 * 8/27 + 1/27 = 4/9 of the resamples.
-    score, gold = (np.repeat(means, 4).reshape(3, 4) for means in ([0.0, 0.0, 1.0], [0.0, 1.0, 1.0]))
-    few, many = (
-        PROTOCOL.evaluate(judgements, Resampling(200), {"resample": "systems"}).estimates["sys_pearson"]
-        for judgements in (rows(score, gold, np.ones((3, 4), dtype=bool)), rows())
-    )
-    assert (few.value, few.low, few.note) == (pytest.approx(0.5), None, "no interval: undefined in most resamples")
-    assert many.low < many.value < many.high
-    assert many.note == ""
-
-
 def test_a_system_with_few_rows_is_named_with_what_is_left_without_it():
     there = np.ones((S, N), dtype=bool)
     there[2, 5:] = False
@@ -372,12 +350,3 @@ def test_a_system_with_few_rows_is_named_with_what_is_left_without_it():
     unnamed = PROTOCOL.evaluate(replace(given, systems=()), Resampling(), {})
     assert any(text.startswith("system 2 has rows") for text in unnamed.warnings)
     assert not any("quarter" in text for text in PROTOCOL.evaluate(rows(), Resampling(), {}).warnings)
-
-
-def test_the_limit_is_noted_with_its_interval():
-    outcome = PROTOCOL.evaluate(rows(there=np.ones((S, N), dtype=bool)), Resampling(), {})
-    limit = outcome.estimates[LIMIT]
-    assert limit.low < limit.value <= limit.high <= 1
-    assert abs(limit.value) > abs(outcome.estimates["sys_pearson"].value)
-    (note,) = outcome.notes
-    assert note.startswith(f"System Pearson at 40 inputs; disattenuated, at ever more: {limit.value:.3f} (")

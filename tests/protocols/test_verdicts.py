@@ -81,22 +81,6 @@ def test_yes_is_full_where_the_gold_is_full_or_none_and_has_the_kappas_of_both_c
     assert found["accuracy"].note
 
 
-def test_scores_are_no_verdicts():
-    score = TOLD + 0.25
-    outcome = VERDICTS.evaluate(rows(THREE, score), Resampling(20), {})
-    assert {one.value for one in outcome.estimates.values()} == {None}
-    assert "is not a verdict: verdicts here are 0, 1 or 2" in outcome.estimates["accuracy"].note
-
-
-def test_missing_verdicts_bound_accuracy():
-    told = TOLD.copy()
-    told[:10] = np.nan
-    found = VERDICTS.evaluate(rows(THREE, told), Resampling(0), {}).estimates["accuracy"]
-    hits = (told[10:] == THREE[10:]).sum()
-    assert found.bounds == pytest.approx((hits / N, (hits + 10) / N), abs=1e-12)
-    assert found.value == pytest.approx(hits / (N - 10), abs=1e-12)
-
-
 def test_gold_cut_in_two_has_the_areas_of_scikit_learn():
     score = np.round(THREE + RNG.normal(size=N), 1)
     found = values(rows(THREE, score), CLASSIFICATION, multi_class="ovr")

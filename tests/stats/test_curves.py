@@ -1,12 +1,11 @@
 """ROC points: those of scikit-learn's roc_curve with every threshold kept, and a threshold's point by hand."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from metaeval.stats.classification import operating_point, roc_points
+from metaeval.stats.classification import roc_points
 
 ROWS = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=40).filter(
     lambda rows: len({positive for _, positive in rows}) == 2
@@ -21,12 +20,3 @@ def test_the_points_are_those_of_scikit_learn(rows):
     np.testing.assert_allclose(x, expected[0])
     np.testing.assert_allclose(y, expected[1])
     np.testing.assert_allclose(np.trapezoid(y, x), roc_auc_score(positive, score))
-
-
-def test_a_threshold_counts_the_scores_that_reach_it():
-    score, positive = np.array([0.2, 0.5, 0.5, 0.9]), np.array([False, False, True, True])
-    # From 0.5 on: one of two negatives, both positives.
-    assert operating_point(score, positive, 0.5) == (0.5, 1.0)
-    assert operating_point(score, positive, 0.6) == (0.0, 0.5)
-    with pytest.raises(ValueError, match="got 2 and 0"):
-        roc_points(np.array([1.0, 2.0]), np.array([True, True]))

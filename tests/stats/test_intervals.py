@@ -8,9 +8,8 @@ from scipy import stats
 
 from metaeval.citation.measures import AnswerShare, estimate, macro, means, micro
 from metaeval.stats.arrays import weighted_sums
-from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import COUNTS
-from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, Resampling, intervals
+from metaeval.stats.intervals import Resampling, intervals
 
 VALUES = np.array([0.1, 0.9, 0.4, 0.6, 0.8, 0.3, 0.7, 0.2, 0.5, 0.95])
 ONES = np.ones(10, dtype=np.int64)
@@ -37,21 +36,6 @@ def test_t_is_the_cluster_standard_error_on_the_logit_scale():
 
     (plain,) = intervals(mean, ONES, Resampling())
     assert (plain.low, plain.high) == pytest.approx((value - quantile * error, value + quantile * error), abs=1e-12)
-
-
-def test_no_interval_says_why():
-    one = np.array([3] + [0] * 9)
-    assert intervals(mean, one, Resampling()) == [Estimate(VALUES.mean(), note=ONE_GROUP)]
-    (few,) = intervals(mean, np.array([1] * 5 + [0] * 5), Resampling())
-    assert (few.low, few.note) == (None, "no interval: fewer than 6 effective groups")
-    (asked,) = intervals(mean, np.array([1] * 5 + [0] * 5), Resampling(fewest=2))
-    assert asked.low is not None
-
-    def lost(draws):
-        return np.where(np.concatenate([tile[0] for tile in draws]) == 0, np.nan, mean(draws))
-
-    assert intervals(lost, ONES, Resampling())[0].note == LOST_WITHOUT_A_GROUP
-    assert intervals(mean, ONES, Resampling(n=0)) == [Estimate(VALUES.mean())]
 
 
 def test_means_and_groups_count_what_they_can_show():

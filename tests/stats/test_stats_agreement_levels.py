@@ -199,18 +199,3 @@ def test_pearson_knows_a_small_spread_from_a_constant():
     for pair in ((score, level), (level, score)):
         found = replicate(pearson(*pair, group, 3), _given(weights))
         assert np.isnan(found).tolist() == [False, True]
-
-
-@every_measure
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_unusable_scores_are_named(name, bad):
-    with pytest.raises(ValueError, match=rf"score must be finite, got {bad} at row 1"):
-        MEASURES[name][0](np.array([0.0, bad]), np.array([0.0, 1]), np.array([0, 1]), 2)
-
-
-@every_measure
-def test_unlike_lengths_and_stray_groups_are_named(name):
-    with pytest.raises(ValueError, match=r"score \(2,\), gold \(3,\)"):
-        MEASURES[name][0](np.zeros(2), np.zeros(3), np.zeros(2, dtype=int), 1)
-    with pytest.raises(ValueError, match=r"group codes must lie in 0 \.\. 1, got 0 \.\. 2"):
-        MEASURES[name][0](np.zeros(2), np.zeros(2), np.array([0, 2]), 2)

@@ -1,7 +1,5 @@
 """Calibration: fits and measures against scikit-learn, and no row that calibrates itself."""
 
-import math
-
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
@@ -51,20 +49,3 @@ def test_reliability_agrees_with_scikit_learn(bins):
     error = np.sum(rows[rows > 0] / 202 * np.abs(rate - mean))
     assert decisions.expected_calibration_error(probability, positive, bins) == pytest.approx(error, abs=1e-12)
     assert decisions.brier(probability, positive) == pytest.approx(brier_score_loss(positive, probability), abs=1e-12)
-
-
-def test_undefined_and_errors():
-    nothing, none = np.array([]), np.array([], dtype=bool)
-    assert math.isnan(decisions.brier(nothing, none))
-    assert math.isnan(decisions.expected_calibration_error(nothing, none))
-    stated, found, rows = decisions.reliability(np.array([0.95]), np.array([True]))
-    assert np.isnan(stated[:9]).all()
-    assert np.isnan(found[:9]).all()
-    assert rows.tolist() == [0] * 9 + [1]
-    for value in (1.5, -0.1, np.nan):
-        with pytest.raises(ValueError, match=r"must lie in 0 \.\. 1"):
-            decisions.brier(np.array([value]), np.array([True]))
-    with pytest.raises(ValueError, match="number of bins must be at least 1, got 0"):
-        decisions.reliability(np.array([0.5]), np.array([True]), 0)
-    with pytest.raises(ValueError, match="one length"):
-        decisions.brier(np.array([0.5]), np.array([True, False]))

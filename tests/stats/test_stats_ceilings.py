@@ -57,13 +57,3 @@ def test_the_counts_of_the_base_paper():
     among_chunks = perfect(np.repeat([0.0, 1.0, 2.0], [120_000, 1445, 6616]))
     assert round(among_chunks["continuous"]["spearman"], 2) == 0.42
     assert round(among_chunks["continuous"]["kendall"], 2) == 0.35
-
-
-def test_undefined_and_errors():
-    for measures in perfect(np.ones(5)).values():
-        assert all(map(math.isnan, measures.values()))
-    assert all(map(math.isnan, attainable(np.array([1.0]), np.array([2.0])).values()))
-    with pytest.raises(ValueError, match="gold must be finite"):
-        perfect(np.array([0.0, np.nan]))
-    with pytest.raises(ValueError, match="one length"):
-        attainable(np.zeros(2), np.zeros(3))

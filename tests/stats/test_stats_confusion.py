@@ -57,17 +57,3 @@ def test_weights_are_repeated_rows(name):
         rows = np.repeat(np.arange(60), weights[group].astype(int))
         assert value == pytest.approx(_official(name, gold[rows], predicted[rows]), abs=1e-12)
     assert prepared.groups == np.unique(group).size
-
-
-def test_undefined_levels_and_errors():
-    counts = np.array([[[2.0, 1, 0], [0, 0, 0], [0, 1, 2]], [[2, 1, 0], [0, 1, 0], [0, 1, 2]]])
-    for measure in MEASURES.values():
-        assert np.isnan(measure(counts)).tolist() == [True, False]
-    assert np.isnan(classification.quadratic_kappa(np.zeros((3, 3))))
-    zeros = np.zeros(2, dtype=np.int64)
-    with pytest.raises(ValueError, match=r"predicted level codes must lie in 0 \.\. 2, got 3 \.\. 3"):
-        classification.decision_counts(zeros + 3, zeros, zeros, 1)
-    with pytest.raises(ValueError, match="gold level codes"):
-        classification.decision_counts(zeros, zeros - 1, zeros, 1)
-    with pytest.raises(ValueError, match="group codes"):
-        classification.decision_counts(zeros, zeros, zeros + 1, 1)

@@ -99,15 +99,3 @@ def test_no_row_influences_its_own_threshold():
         again = nested_decisions(moved, turned, group, folds=4, seed=1)[1]
         assert again[held_out].tolist() == thresholds[held_out].tolist()
         assert any(again[k].tolist() != thresholds[k].tolist() for k in range(4) if k != held_out)
-
-
-def test_errors():
-    zeros = np.zeros(2, dtype=np.int64)
-    with pytest.raises(ValueError, match=r"gold level codes must lie in 0 \.\. 2"):
-        best_thresholds(np.zeros(2), zeros + 3)
-    with pytest.raises(ValueError, match="at least one row"):
-        best_thresholds(np.array([]), np.array([], dtype=np.int64))
-    with pytest.raises(ValueError, match="score must be finite"):
-        best_thresholds(np.array([0.0, np.nan]), zeros)
-    with pytest.raises(ValueError, match="seed must not be negative"):
-        group_folds(np.arange(4), 2, seed=-1)

@@ -53,17 +53,6 @@ def test_alpha_is_the_definition_pair_by_pair(distance):
         assert krippendorff_alpha(ratings, distance) == pytest.approx(alpha_by_pairs(ratings, distance), abs=1e-12)
 
 
-def test_alpha_is_undefined_without_pairs_or_without_variation():
-    for ratings in (np.empty((0, 3)), np.array([[1, np.nan], [np.nan, 2]]), np.array([[2.0, 2], [2, 2]])):
-        assert np.isnan(krippendorff_alpha(ratings, "interval"))
-    with pytest.raises(ValueError, match="units by raters"):
-        krippendorff_alpha(np.zeros(3), "nominal")
-    with pytest.raises(ValueError, match="infinity"):
-        krippendorff_alpha(np.array([[np.inf, 1.0]]), "nominal")
-    with pytest.raises(ValueError, match="group"):
-        alpha_by_groups(np.zeros((3, 2)), np.arange(2), 2, "nominal")
-
-
 @pytest.mark.parametrize("distance", ["nominal", "interval"])
 def test_a_resample_is_the_alpha_of_its_units_repeated(distance):
     rng = np.random.default_rng(11)

@@ -15,24 +15,6 @@ def _square(m, *pairs):
     return significant
 
 
-@pytest.mark.parametrize(
-    ("pairs", "expected"),
-    [
-        ([], ["a", "a", "a", "a"]),
-        # The pairs that do not differ are all but 1-4: the cliques 1 2 3 and 2 3 4.
-        ([(0, 3)], ["a", "ab", "ab", "b"]),
-        ([(0, 2), (0, 3), (1, 3)], ["a", "ab", "bc", "c"]),
-        ([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], ["a", "b", "c", "d"]),
-        # The third differs from all; the others do not differ.
-        ([(0, 2), (1, 2), (2, 3)], ["a", "a", "b", "a"]),
-        # A ring: 1-2, 2-4, 3-4 and 1-3 do not differ.
-        ([(0, 3), (1, 2)], ["ab", "ac", "bd", "cd"]),
-    ],
-)
-def test_displays_by_hand(pairs, expected):
-    assert letters(np.array([0.9, 0.8, 0.7, 0.6]), _square(4, *pairs)) == expected
-
-
 def test_display_of_agricolae_and_stata():
     # Tukey's test of the ten cells of Stata's example `yield`: agricolae's HSD.test and Stata's `pwcompare, group`
     # print these groups (Stata with letters from the lowest). The standard error of a mean is 1.116571, and the upper
@@ -80,15 +62,6 @@ def test_input_order_does_not_matter_and_undefined_values_have_no_letter():
         letters(np.array([1.0, 2.0]), _square(3))
     with pytest.raises(ValueError, match="symmetric"):
         letters(np.array([1.0, 2.0]), np.array([[False, True], [False, False]]))
-
-
-def test_rank_intervals_by_hand():
-    # 1 is better than 3 and 4, 2 better than 4; of 3 and 4, and of 1 and 2, nothing is known.
-    better = np.zeros((4, 4), dtype=bool)
-    better[[0, 0, 1], [2, 3, 3]] = True
-    low, high = rank_intervals(better)
-    assert list(zip(low.tolist(), high.tolist(), strict=True)) == [(1, 2), (1, 3), (2, 4), (3, 4)]
-    assert [bound.tolist() for bound in rank_intervals(np.zeros((3, 3), dtype=bool))] == [[1, 1, 1], [3, 3, 3]]
 
 
 PISA = """

@@ -8,9 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from metaeval.stats.bounds import extreme_ranks, extreme_scores
+from metaeval.stats.bounds import extreme_ranks
 from metaeval.stats.pools import ndcg, ndcg_ranges, rank_pools
-from metaeval.stats.ties import float32_collapse
 
 rows_of_a_pool = st.lists(
     st.tuples(st.sampled_from([0.0, 1.0, 2.0, np.nan]), st.integers(0, 2)), min_size=1, max_size=6
@@ -70,24 +69,3 @@ def test_extreme_ranks_hold_every_refill(official):
     values.append(official(positive, score))
     assert low == pytest.approx(min(values), abs=1e-12)
     assert high == pytest.approx(max(values), abs=1e-12)
-
-
-def test_extreme_scores_by_hand():
-    # Mean gold (2 + 0 + 2 + 1 + 1.25) / 5 = 1.25: the third row lies above it, the others do not. Observed are .2 and
-    # .9; the gold of the third, fourth and fifth row has the places .8, .3 and .5.
-    score, gold = np.array([0.9, 0.2, np.nan, np.nan, np.nan]), np.array([2.0, 0, 2, 1, 1.25])
-    refills = [refill.tolist() for refill in extreme_scores(score, gold)]
-    assert [refill[:2] for refill in refills] == [[0.9, 0.2]] * 4
-    assert [refill[2:] for refill in refills[:2]] == [[0.2, 0.9, 0.9], [0.9, 0.2, 0.2]]
-    assert np.allclose([refill[2:] for refill in refills[2:]], [[0.34, 0.69, 0.55], [0.76, 0.41, 0.55]])
-
-
-def test_collapse_counts_the_scores_that_coincide():
-    # 1 - 1e-9 and 1 - 2e-9 both round to 1 in float32 (spacing 6e-8 below 1) and join 1 itself; 0.5 stands alone.
-    assert float32_collapse(np.array([1.0, 1 - 1e-9, 1 - 2e-9, 0.5, 0.5])) == (3, 4)
-    assert float32_collapse(np.array([1e300, 1e301])) == (2, 2)  # both are infinite in float32
-
-
-@pytest.mark.parametrize("score", [[], [0.1], [0.5, 0.25, 0.5]])
-def test_no_collapse(score):
-    assert float32_collapse(np.array(score))[0] == 0

@@ -160,22 +160,6 @@ def test_undefined_resamples(name):
     assert np.isnan(values).tolist() == [True] * 60 + [False] * 60
 
 
-def test_errors():
-    column, short = np.zeros(3), np.zeros(2)
-    codes = np.zeros(3, dtype=np.int64)
-    for measure in (partial_pearson, partial_spearman, residual_spearman):
-        assert math.isnan(measure(np.array([]), np.array([]), np.array([], dtype=np.int64)))
-        with pytest.raises(ValueError, match="one length"):
-            measure(column, short, codes)
-        with pytest.raises(ValueError, match="must be finite, got nan"):
-            measure(np.array([0.0, np.nan, 1.0]), column, codes)
-    for _, prepare in WEIGHTED.values():
-        with pytest.raises(ValueError, match="one length"):
-            prepare(column, column, codes[:2], codes, 1)
-        with pytest.raises(ValueError, match="group codes"):
-            prepare(column, column, codes, codes + 1, 1)
-
-
 @pytest.mark.parametrize("far", [2.0**22, -(2.0**24)])
 def test_a_group_that_is_not_drawn_hides_no_difference_among_the_others(far):
     # What is left spreads less than rounding could leave of a constant; these sums are exact.

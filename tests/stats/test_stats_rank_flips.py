@@ -42,9 +42,3 @@ def test_means_that_differ_by_rounding_are_tied_and_infinite_ones_refused():
     assert pair_signs(np.array([[3e-9], [1e-9]])) == [[1]]
     with pytest.raises(ValueError, match="infinity"):
         pair_signs(np.array([[np.inf], [1.0]]))
-
-
-@pytest.mark.parametrize(("shape", "other"), [((2, 3), (3, 3)), ((3,), (3,))])
-def test_other_shapes_are_refused(shape, other):
-    with pytest.raises(ValueError, match="shape"):
-        rank_agreement(np.ones(shape), np.ones(other))

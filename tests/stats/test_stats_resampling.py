@@ -6,7 +6,7 @@ import pytest
 from metaeval.stats import resampling as draws_module
 from metaeval.stats.arrays import group_ends, varies, varies_without
 from metaeval.stats.pools import pool_mean
-from metaeval.stats.resampling import Draws, _tile, bootstrap, jackknife, percentile_interval, replicate, swaps
+from metaeval.stats.resampling import Draws, _tile, bootstrap, jackknife, replicate, swaps
 
 
 def weights_of(draws):
@@ -53,13 +53,6 @@ def test_draws_depend_on_groups_number_and_seed_and_not_on_what_is_kept(monkeypa
     assert (weights_of(bootstrap(9, 300, seed=1)) == kept).all()
 
 
-@pytest.mark.parametrize("arguments", [(-1, 1, 0), (1, -1, 0), (1, 1, -1)])
-def test_negative_arguments_are_refused(arguments):
-    for draw in (bootstrap, swaps):
-        with pytest.raises(ValueError, match="must not be negative"):
-            draw(*arguments)
-
-
 def test_the_jackknife_leaves_out_each_group_once():
     weights = weights_of(jackknife(200))
     assert weights.shape == (201, 200)
@@ -74,21 +67,6 @@ def test_swaps_take_every_group_from_one_of_the_two():
     assert (weights[:, 0] == weights[:, 1, ::-1]).all()
     # Each group is exchanged in half of the permutations: 600 draws give a standard error of .02.
     assert weights[1:, 0, 1].mean() == pytest.approx(0.5, abs=0.08)
-
-
-def test_undefined_resamples_are_left_out_up_to_one_half():
-    values = np.array([1.0, 3.0, np.nan, np.nan])
-    assert percentile_interval(values, 0.5) == pytest.approx((1.5, 2.5))  # quartiles of 1 and 3
-    assert percentile_interval(np.append(values, np.nan), 0.5) is None
-    assert percentile_interval(np.array([]), 0.5) is None
-    # 0 .. 100 at 90 %: the 5th and 95th percentiles of 101 equally spaced values are 5 and 95.
-    assert percentile_interval(np.arange(101.0), 0.90) == pytest.approx((5.0, 95.0))
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
-def test_interval_level_is_a_fraction(level):
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        percentile_interval(np.arange(3.0), level)
 
 
 def test_pool_means_weigh_pools_by_their_group():

@@ -48,30 +48,6 @@ def test_tail_and_bound_are_the_binomial_ones():
     assert tail(5, 5, 0.1) == upper_bound(5, 5, 0.05) == 1
 
 
-@pytest.mark.parametrize(
-    ("score", "cluster", "weight", "effect"),
-    [
-        # Ranks 1 2 | 3 4 5 with means 1.5 and 4 around 3: between 2 * 2.25 + 3 = 7.5, within (.5 + 2) / 3 = 5 / 6,
-        # usual size 5 - 13 / 5 = 2.4; icc (20 / 3) / (7.5 + 1.4 * 5 / 6) = 10 / 13; 1 + 10 / 13 * (13 / 5 - 1).
-        ([0, 1, 10, 20, 100], [7, 7, 3, 3, 3], [1, 1, 1, 1, 1], 29 / 13),
-        # Weights 1 and 3: times 5 * 13 / 49.
-        ([0, 1, 10, 20, 100], [7, 7, 3, 3, 3], [1, 1, 1, 1, 3], 29 / 13 * 65 / 49),
-        # Ranks 1 2 | 3 4 | 5 6: between 16 / 2, within 1.5 / 3, usual size 2; icc 7.5 / 8.5.
-        ([0, 1, 10, 20, 50, 60], [0, 0, 1, 1, 2, 2], [2, 2, 2, 2, 2, 2], 1 + 15 / 17),
-        # Equal means: the estimate is below 0, and so taken as 0.
-        ([1, 6, 2, 5, 3, 4], [0, 0, 1, 1, 2, 2], [1, 1, 1, 1, 1, 1], 1),
-        # No cluster has a second score; weights 1 and 3: 2 * (1 + 9) / 16.
-        ([0, 1], [0, 1], [1, 3], 1.25),
-        # One cluster says nothing of others, and scores without spread nothing of their correlation.
-        ([1, 2, 3, 4], [5, 5, 5, 5], [1, 1, 1, 1], 4),
-        ([2, 2, 2, 2], [0, 0, 1, 1], [1, 1, 1, 1], 2),
-    ],
-)
-def test_the_design_effect_is_that_of_the_arithmetic(score, cluster, weight, effect):
-    found = design_effect(np.array(score, dtype=float), np.array(cluster), np.array(weight, dtype=float))
-    assert found == pytest.approx(effect, rel=1e-12)
-
-
 def test_labels_of_a_missed_answer_count_as_one_label():
     thresholds, cluster, equal = np.array([np.inf, 5, 3, -9]), np.array([0, 0, 1, 1, 2, 2]), np.ones(6)
     # Ranks have between 2 * (4 + 1 + 1) / 2 = 6 and within 5.5 / 3: icc 25 / 47, design effect 72 / 47.
@@ -165,14 +141,6 @@ def test_the_last_threshold_before_the_first_failure_is_taken():
     assert passed == 2
     assert [round(40 * one.missed) for one in tested] == [0, 0, 5, 20, 30]
     assert [one.flagged for one in tested] == [1, 0, 0, 0, 0]
-
-
-def test_without_labels_there_is_an_order_and_no_gate():
-    tested, passed = choose_threshold(np.ones(3), np.zeros(3), np.ones(3), np.arange(3), np.array([2.0]), 0.1, 0.05)
-    assert passed == 0
-    assert tested[0].bound == 1
-    assert threshold_order(np.array([1.0, 2, 2, -np.inf])).tolist()[0] == np.inf
-    assert (np.diff(threshold_order(np.random.default_rng(0).random(500))) < 0).all()
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5])

@@ -33,13 +33,3 @@ def test_a_draw_in_proportion_keeps_its_probabilities():
     assert chance[6] == 1
     assert chance[:6] == pytest.approx(2 * size[:6] / 14)
     assert drawn / total == pytest.approx(chance, abs=0.03)
-
-
-def test_what_cannot_be_drawn_is_refused():
-    for call in (
-        lambda: draw_simple(3, 4, 0),
-        lambda: draw_stratified(np.array([0, 0, 1, 1]), 3, 0),
-        lambda: draw_in_proportion(np.array([1.0, 0]), 1, 0),
-    ):
-        with pytest.raises(ValueError, match="number of items to draw must lie in"):
-            call()
