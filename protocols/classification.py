@@ -131,11 +131,11 @@ def replicates(
     """Return each measure of `keys` under each weighting of the groups, (draws.n,); every row must have a score."""
     rows = rows.rows(_known(rows, options))
     replicated: dict[str, Floats] = {}
-    if any(key in PAIRS or key == "overall" for key in keys):
-        for key, pair in PAIRS.items():
-            of_pair = rows.rows(np.isin(rows.gold, pair))
-            area = roc_auc(of_pair.score, of_pair.gold == pair[0], of_pair.group, n_groups)
-            replicated[key] = replicate(area, draws)
+    for key in PAIRS if "overall" in keys else PAIRS.keys() & keys:
+        of_pair = rows.rows(np.isin(rows.gold, PAIRS[key]))
+        area = roc_auc(of_pair.score, of_pair.gold == PAIRS[key][0], of_pair.group, n_groups)
+        replicated[key] = replicate(area, draws)
+    if "overall" in keys:
         replicated["overall"] = np.mean([replicated[key] for key in PAIRS], axis=0)
     for key in CUTS.keys() & keys:
         replicated[key] = replicate(_measure_of(key)(rows.score, rows.gold >= CUTS[key], rows.group, n_groups), draws)

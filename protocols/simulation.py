@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from metaeval.stats.arrays import Floats, Ints
+from metaeval.stats.arrays import Floats, Ints, numbered
 from metaeval.stats.influence import Influence, t_test
 from metaeval.stats.resampling import bootstrap
 from metaeval.stats.score_model import ScoreModel, correlations_of, draw, fit_scores
@@ -163,8 +163,8 @@ def _redrawn(sample: ModelledRows, groups: int, generator: np.random.Generator) 
     drawn = [members[number] for number in generator.integers(codes.size, size=groups)]
     rows = np.concatenate(drawn)
     group = np.repeat(np.arange(groups), [len(members) for members in drawn])
-    pools = int(sample.rows.pool.max(initial=0)) + 1
-    pool = np.unique(group * pools + sample.rows.pool[rows], return_inverse=True)[1].astype(np.int64)
+    index, pools = numbered(sample.rows.pool)
+    pool, _ = numbered(group * pools + index[rows])
     first, second = (model.of_rows(rows, group) for model in sample.models)
     return ModelledRows(replace(sample.rows.rows(rows), group=group, pool=pool), (first, second), sample.correlations)
 

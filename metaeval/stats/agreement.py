@@ -43,8 +43,8 @@ def fleiss_by_groups(counts: Floats, group: Ints, n_groups: int) -> Prepared:
         raise ValueError(f"counts must be items by categories, got shape {counts.shape}")
     _check_counts(counts)
     ratings = counts.sum(axis=1)
-    raters = float(ratings[0]) if counts.size else 2.0
-    if counts.size and (ratings.min() != ratings.max() or raters < 2):
+    raters = float(ratings.max(initial=2.0))
+    if counts.size and not ratings.min() == ratings.max() >= 2:
         raise ValueError(
             f"every item needs the same number of ratings, at least 2, got {ratings.min():g} to {ratings.max():g}"
         )

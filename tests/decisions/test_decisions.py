@@ -19,7 +19,7 @@ from metaeval.decisions.item_labels import labelled_sample, labels_of
 from metaeval.decisions.item_scores import data_of
 from metaeval.decisions.label_forms import FORMS
 from metaeval.decisions.label_sampling import draw
-from metaeval.decisions.sample_check import check_sample
+from metaeval.decisions.sample_check import _unlike, check_sample
 
 MADE = json.loads(Path(__file__).with_name("made.json").read_text(encoding="utf-8"))
 NUMBER = re.compile(r"\d[\d.,]*")
@@ -177,4 +177,9 @@ def test_samples_that_cannot_be_random(unit, recorded, monkeypatch):
             {"id": rows[n]["id"], "level": "full", "unit": unit, **of} for n, of in zip(picked, chance, strict=True)
         ]
         found[name] = refused(check_sample, items, labelled_sample(items, labels_of(labels, items)), scores)
+    values = np.array([scores["good"], np.arange(60) % 7]).T - [scores["good"].mean(), 3]
+    for name in ("first", "every third", "even", "all"):
+        found[f"p {name}"] = _unlike(
+            values, items.groups if unit == "answer" else np.arange(60), np.array(MADE["samples"][name])
+        )
     recorded.held(f"decisions-samples-{unit}", found)

@@ -1,6 +1,7 @@
 """The simulation behind plans: models have the value asked for, and tests of samples reject as often as they say."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from metaeval.stats.score_model import draw, fit_scores
 from protocols import classification, correlation, retrieval
 from protocols.contract import Judgements
-from protocols.simulation import Share, Task, calibrated, p_values, paired, rejected
+from protocols.simulation import Share, Task, calibrated, p_values, paired, rejected, simulated_power
 
 OVERALL = Task(classification.PROTOCOL, {}, "overall")
 TASKS = [OVERALL, Task(correlation.PROTOCOL, {}, "spearman"), Task(retrieval.PROTOCOL, {"ties": "expected"}, "ndcg@5")]
@@ -33,12 +34,21 @@ def test_a_model_has_the_value_that_is_asked_for(task, value):
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.key)
-def test_every_sample_of_more_groups_has_a_test_and_the_same_again(task):
+def test_every_sample_of_more_groups_has_a_test_and_the_same_again(task, recorded):
     one, other = judged(noise=0.8), judged(noise=1.2)
     pair = paired(task, one, other, (task.value(one), task.value(other)))
     found = p_values(task, pair, 10, groups=55)
     assert ((found >= 0) & (found <= 1)).all()
     assert np.array_equal(found, p_values(task, pair, 10, groups=55))
+    powers = [
+        simulated_power(task, replace(pair, rows=one), 0.05, powers, runs, expected)
+        for powers, runs, expected in (([0.8, 0.9], 6, 0.3), ([0.5], 6, None), ([0.8], 0, None))
+    ]
+    told = [[vars(of), of.at(30), of.groups(0.9), of.extrapolated(100), of.extrapolated(None)] for of in powers]
+    models = [[model.mean[:5], model.shares, model.freedom] for model in pair.models]
+    recorded.held(
+        f"protocols-simulated-{task.key}", {"p": np.log(found), "models": [models, pair.correlations], "power": told}
+    )
 
 
 def test_a_value_beyond_the_ties_is_refused():
