@@ -130,7 +130,12 @@ def sheet(table):
     lines = [[block.title, line.name, *map(_cell, line.cells)] for block in table.blocks for line in block.lines]
     notes = [[note.label, note.line] for note in (*table.footnotes, *table.footer)]
     groups = [[group.title, group.columns] for group in table.groups]
-    return [table.stub, table.headings, groups, lines, notes, table.settings, thinned(list(table.records))]
+    return [table.stub, table.headings, groups, lines, notes, table.settings, *columns(table.records)]
+
+
+def columns(rows):
+    """Rows of the same fields: these, and their values, at most 60 rows."""
+    return [list(rows[0]) if rows else [], *thinned([list(row.values()) for row in rows])]
 
 
 def _cell(cell):

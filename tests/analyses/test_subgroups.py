@@ -116,18 +116,23 @@ def test_positions_part_no_pool(panel):
     assert names == ["classification-by-position", "correlation-by-position"]
 
 
-def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path):
+def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path, recorded):
     # System a's texts are rated 0 or 1, b's 0 to 3: over all rows the measure is concordance, in a's ROC-AUC.
+    topics = ("", "10", "9.5", "b", "-1")
     rows = [
-        f"{system}{n},g{n},{n % levels},{system},{n % levels + n % 3},{n % 5}\n"
+        {"id": f"{system}{n}", "group": f"g{n}", "gold": n % levels, "system": system, "subset": f"half {n % 2}"}
+        | {"scores": {"m": n % levels + n % 3, "n": n % 5}, "fields": {"topic": topics[n % 5]}}
         for system, levels in (("a", 2), ("b", 4))
         for n in range(20)
     ]
-    path = tmp_path / "rated.csv"
-    path.write_text("".join(["id,group,gold,system,m,n\n", *rows]), encoding="utf-8")
+    path = tmp_path / "rated.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     config = load_run(None, {"dataset": "ratings", "data": path, "metrics": "m,n", "protocols": "classification"})
 
-    (sheet,) = by_part(load_panel(config, True), "system")
+    panel = load_panel(config, True)
+    (sheet,) = by_part(panel, "system")
+    others = {by: [recorded.sheet(one) for one in by_part(panel, by)] for by in ("topic", "subset")}
+    recorded.held("analyses-subgroups-of-ratings", others | {"system": recorded.sheet(sheet)})
 
     found = {(record["part"], record["metric"]): record for record in sheet.records}
     gold, score = np.arange(20) % 2, np.arange(20) % 2 + np.arange(20) % 3

@@ -83,7 +83,7 @@ def held(recorded: Any, tmp_path: Path) -> Callable[..., None]:
     def check(name: str, ended: Ended | None = None) -> None:
         found = recorded.files((tmp_path / "results" / "latest").resolve())
         tables = {file: of for file, of in found.items() if "records" in of}
-        rows = {file: [recorded.thinned(of["records"]), of["settings"]] for file, of in tables.items()}
+        rows = {file: [of["settings"], *recorded.columns(of["records"])] for file, of in tables.items()}
         names = re.compile(r"Written: |More: |Files: |mini-all-\w+-\w+: |Command: |Versions: ")  # with hashes in them
         said = [line for line in (ended.out + ended.err if ended else "").splitlines() if not names.match(line)]
         recorded.held(name, {"said": recorded.said("\n".join(said)), "page": found.get("report.html"), **rows})

