@@ -81,7 +81,7 @@ def show_grid(grid: Table, console: Console) -> None:
         console.print(Text(" signature" + ("s" if len(grid.signatures) > 1 else ""), style="dim"))
     for signature in grid.signatures:
         # One unbroken line, however long: a copied signature must be the signature.
-        console.print(Text(signature), soft_wrap=True, highlight=False, markup=False)
+        console.print(Text(signature), soft_wrap=True)
 
 
 def text_of(grid: Table, width: int = 100) -> str:
