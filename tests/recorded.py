@@ -128,7 +128,7 @@ def table(text):
 def sheet(table):
     """A table of an analysis: its headings and lines, the numbers of its notes, its settings and its rows."""
     lines = [[block.title, line.name, *map(_cell, line.cells)] for block in table.blocks for line in block.lines]
-    notes = [[note.label, note.line] for note in (*table.footnotes, *table.footer)]
+    notes = [[note.label, note.text, *note.items] for note in (*table.footnotes, *table.footer)]
     groups = [[group.title, group.columns] for group in table.groups]
     return [table.stub, table.headings, groups, lines, notes, table.settings, *columns(table.records)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -32,22 +31,8 @@ def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran, held)
     assert ran.code == 0
     assert sum(-(-len(line) // 80) for line in lines) <= 30
     assert "|metric:" not in ran.out, "signatures stand in files"
-    assert "No metric has the highest value in all three: " in " ".join(ran.out.split())
     assert f"More: metaeval results show, results export, view {job_hash(ran)}" in lines
     assert lines[-1].startswith("Next: metaeval ")
-
-
-def test_the_numbers_are_those_of_the_results(ran, tmp_path):
-    shown = {"classification": ("overall", 100, 1), "correlation": ("spearman", 1, 3), "retrieval": ("ndcg@5", 1, 3)}
-    for protocol, (key, scale, digits) in shown.items():
-        rows = json.loads((tmp_path / f"results/latest/{protocol}.json").read_text())["rows"]
-        for name in ("overlap", "rouge", "bm25"):
-            value = next(row["values"][key] for row in rows if row["metric"] == name)
-            line = next(line for line in ran.out.splitlines() if line.startswith(f" {name} "))
-            number, low, high = (
-                f"{scale * value[end]:.{digits}f}".removeprefix("0") for end in ("value", "low", "high")
-            )
-            assert f"{number} {low}–{high}" in line
 
 
 @pytest.mark.usefixtures("quick_plan")

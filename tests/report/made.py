@@ -118,7 +118,7 @@ def any_cell(rng, value):
 def any_row(rng, name, control, columns):
     """A row with counts of what was not scored or left out, cut inputs and warnings."""
     pool = [None, 0.0, 1.0, *(round(rng.uniform(-0.2, 1), 3) for _ in range(4))]
-    lost = {"timeout": rng.randrange(5), "unparsed": rng.randrange(3)} if rng.random() < 0.3 else {}
+    lost = {"unparsed": rng.randrange(3), "timeout": rng.randrange(5)} if rng.random() < 0.3 else {}
     out = {"no level": rng.randrange(1, 60), "no pool": rng.randrange(1, 3)} if rng.random() < 0.4 else {}
     row = {"metric": name, "kind": "control" if control else "metric", "control": control, "signature": f"of:{name}"}
     row |= {"values": {column.key: any_cell(rng, rng.choice(pool)) for column in columns}, "statuses": lost}

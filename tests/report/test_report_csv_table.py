@@ -2,7 +2,6 @@
 
 import csv
 import io
-from itertools import product
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,28 +21,6 @@ def _read(text):
 
 def _number(text):
     return float(text) if text else None
-
-
-def test_one_row_for_each_metric_and_measure_in_table_order(result):
-    text = table_text(lay_out(result), "csv")
-    assert text.count("\r\n") == text.count("\n") == 16, "lines end as RFC 4180 asks"
-    names = [row.metric for row in result.rows]
-    assert [(r["metric"], r["measure"]) for r in _read(text)] == [*product(names, ("ndcg5", "auc", "pearson"))]
-
-
-def test_a_record_is_spelled_out_and_undefined_is_empty_and_keeps_its_reason(result):
-    records = _read(table_text(lay_out(result), "csv"))
-    constant = next(row for row in records if (row["metric"], row["measure"]) == ("constant", "pearson"))
-    assert (constant["value"], constant["low"], constant["note"]) == ("", "", "the score is constant")
-    record = records[3]
-    assert len(record) == 28
-    assert {name: text for name, text in record.items() if text} == {
-        **{"protocol": "retrieval", "dataset": "x_y%[wice]", "split": "test", "unit": "chunk", "kind": "metric"},
-        **{"metric": "judge[bold]_3|x%", "measure": "ndcg5", "value": "0.7398", "low": "0.7012", "high": "0.7774"},
-        **{"tie_worst": "0.587", "tie_best": "0.922", "bound_worst": "0.7301", "bound_best": "0.7402"},
-        **{"scored": "3797", "unscored": "40", "excluded": "12", "total": "3849"},
-        "signature": result.rows[1].signature,
-    }
 
 
 @given(

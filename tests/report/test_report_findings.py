@@ -10,7 +10,7 @@ from metaeval.report.cautions import cautions
 from metaeval.report.findings import findings, leading
 from metaeval.report.first_table import ROWS, first_table
 from metaeval.report.ranking_measures import headlines, top
-from metaeval.report.result import Column, Ledger, Perfect
+from metaeval.report.result import Column, Perfect
 from metaeval.report.table import short
 from metaeval.report.terminal import text_of
 from metaeval.stats.estimate import Estimate
@@ -171,12 +171,6 @@ class TestCautions:
         assert caution.startswith("Values rest on 7 effective groups: below 30,")
         assert cautions([made([A])]) == []
 
-    def test_inputs_that_are_cut(self):
-        ledger = Ledger(pairs=100, tokens=1000, cut_pairs=7, cut_tokens=200)
-        more = {"total": 100, "scored": 97, "unscored": 3, "statuses": {"error": 2, "empty": 1}, "ledger": ledger}
-        (caution,) = cautions([made([metric("a", 0.9, 0.6, 0.8, 0.77, **more)])])
-        assert "a (20.0 % of tokens)" in caution
-
     def test_a_warning_of_all_stands_alone_and_one_of_some_names_them(self):
         warned = [row.model_copy(update={"warnings": ["It rains."]}) for row in (A, B)]
         found = cautions([made(warned)]), cautions([made([warned[0], B], name="one"), made([A], name="other")])
@@ -204,13 +198,6 @@ class TestFirstTable:
         retrieval = ranked.model_copy(update={"protocol": "retrieval", "columns": columns})
         return [ranked, made(rows), retrieval]
 
-    def test_one_protocol_shows_its_measures_several_their_headlines(self):
-        ratings = made([A, B], protocol="other")
-        assert first_table([ratings], DECLARATIONS).headings == ("FS-NS", "FS-PS", "PS-NS", "Overall")
-        both = first_table([ratings, correlated({"a": 0.4, "b": 0.3})], DECLARATIONS)
-        assert both.headings == ("FS-NS", "Spearman")
-        assert [group.title for group in both.groups] == ["other", "correlation"]
-
     def test_the_verdict_against_word_overlap_stands_behind_the_measure_that_decides(self):
         rows = [A, B, C, self.learnt, self.words]
         grid = first_table(self.three(rows), DECLARATIONS)
@@ -225,38 +212,6 @@ class TestFirstTable:
         assert first_table([made(rows)], DECLARATIONS).headings == (*areas, "Overall v. overlap")
         assert first_table([made([A, self.words], significance=None)], DECLARATIONS).headings == areas
 
-    def test_a_test_that_is_withheld_has_its_reason_below(self):
-        result = made([A, B, self.words])
-        tests = [
-            test.model_copy(update={"holm": None, "note": "could be reversed"}) if test.one == "a" else test
-            for test in result.significance.controls
-        ]
-        tested = result.significance.model_copy(update={"controls": tests})
-        grid = first_table([result.model_copy(update={"significance": tested})], DECLARATIONS)
-        cell = grid.lines[0].cells[4]
-        assert (cell.number, cell.marks) == ("–", ("1",))
-        assert [note.text for note in grid.footnotes if note.label == "1"] == ["v. overlap: could be reversed"]
-
-    def test_missing_scores_are_counted_behind_their_mark(self):
-        lost = metric("d", 0.9, 0.6, 0.8, 0.9, total=100, scored=60, unscored=40, statuses={"error": 40})
-        grid = first_table([made([A, B, lost])], DECLARATIONS)
-        assert [line.name for line in grid.lines] == ["a", "b", "d §"]
-        assert {line.cells[3].rank for line in grid.lines} == {"best", "second", ""}
-        assert grid.lines[0].cells[3].rank == "best", "a value of fewer rows has no rank"
-        (note,) = [note for note in grid.footnotes if note.label == "§"]
-        assert "d 40 of 100 (error)" in note.text
-
-    def test_rows_that_are_left_out_are_counted_by_reason(self):
-        excluded = {"no level": 52, "no pool": 1279}
-        row = A.model_copy(update={"excluded": excluded, "total": 100 + 1331})
-        subtitle = first_table([made([row])], DECLARATIONS).subtitle
-        assert "1,431 chunk pairs (left out: 52 no level, 1,279 no pool)" in subtitle
-
-    def test_numbers_below_one_have_no_nought_and_negative_ends_no_dash(self):
-        grid = first_table([made([A, B], protocol="other"), correlated({"a": 0.4, "b": 0.01})], DECLARATIONS)
-        assert [line.cells[1].number for line in grid.lines] == [".400", ".010"]
-        assert grid.lines[1].cells[1].interval == "-.010 to .030"
-
     def test_of_many_metrics_the_best_are_shown_and_the_rest_counted(self):
         rows = [metric(f"m{number}", 0.5, 0.5, 0.5, 0.5 + number / 100) for number in range(ROWS + 3)]
         grid = first_table([made(rows)], DECLARATIONS)
@@ -264,14 +219,6 @@ class TestFirstTable:
         assert any("3 more metrics" in note.text for note in grid.footnotes)
         below = first_table([correlated({"a": -0.4, "b": 0.0, "c": 0.1})], DECLARATIONS, most=2)
         assert [line.name for line in below.lines] == ["c", "b"]
-
-    def test_data_sets_stand_side_by_side(self):
-        one, other = made([A, B], name="one"), made([B, C], name="other")
-        grid = first_table([one, correlated({"a": 0.4, "b": 0.3}, name="one"), other], DECLARATIONS)
-        assert grid.headings == ("one", "other", "one")
-        assert [(group.title, group.columns) for group in grid.groups] == [("Overall", 2), ("Spearman", 1)]
-        cells = {line.name: [cell.number for cell in line.cells] for line in grid.lines}
-        assert cells == {"a": ["77.0", "", ".400"], "b": ["67.0", "67.0", ".300"], "c": ["", "60.0", ""]}
 
     def test_a_hostile_name_reaches_the_terminal_as_plain_text(self):
         result = made([metric("a\x1b[31m[bold]", 0.9, 0.6, 0.8, 0.77), B])

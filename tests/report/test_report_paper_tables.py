@@ -50,27 +50,25 @@ def two(result):
     ]
 
 
-def test_the_base_papers_layout_has_its_groups_and_decimals(two, result):
+def test_the_base_papers_layout_has_its_groups_and_decimals(two, result, recorded):
     # Table 2 has the groups LLM-based, entailment-based, similarity-based; Table 3 prints 92.61.
     groups = {"b": "LLM-based", "a": "similarity-based", "unused": "entailment-based"}
     table = score_table(two, layout=PaperLayout(groups, percent_digits=2))
-    shown = {block.title: [line.name for line in block.lines] for block in table.blocks[:-1]}
-    assert [*shown.items()] == [("LLM-based", ["b"]), ("similarity-based", ["a"]), ("other", ["c"])]
-    assert table.blocks[0].lines[0].cells[0].number == "0.400"  # a correlation keeps its three decimals
-    assert table.blocks[-1].title == "controls"
-    flat = score_table(two)
-    assert [block.title for block in flat.blocks] == ["", "controls"]
-    ranks = {line.name: [cell.rank for cell in line.cells] for line in table.lines}
-    # The best of all is bold, not the best of a group.
-    assert ranks == {line.name: [cell.rank for cell in line.cells] for line in flat.lines}
+    rows = [row.model_copy(update={"letters": {"kendall": "a"}}) for row in two[0].rows]
+    few = two[1].model_copy(update={"data": two[1].data.model_copy(update={"groups": 7})})
+    lettered = score_table([two[0].model_copy(update={"rows": rows})])
+    shown = {
+        "grouped": table,
+        "flat": score_table(two),
+        "lettered": lettered,
+        "groups differ": score_table([two[0], few]),
+    }
+    recorded.held("report-paper-layouts", {name: recorded.sheet(one)[:5] for name, one in shown.items()})
     area = result.model_copy(update={"columns": [Column(key="fs_ns", label="full / none", scale=100, digits=1)]})
     (percent,) = {column.digits for column in PaperLayout(percent_digits=2).of(area).columns}
     assert percent == 2
     assert PaperLayout().of(area) is area
     assert r"\emph{LLM-based}" in latex.table_of(table)
-    # The numbers of groups differ between the data sets.
-    few = two[1].model_copy(update={"data": two[1].data.model_copy(update={"groups": 7})})
-    assert [note.text for note in score_table([two[0], few]).footer if note.label == "uncertainty"] == [""]
 
 
 def test_every_family_of_a_card_has_a_group_of_the_paper():
@@ -92,27 +90,6 @@ def test_table_1_counts_each_data_set_once_by_its_cited_rows_with_a_dash_for_a_l
     rows = [["6,616", "1,445", "4,620", "12,681"], ["111", "72", "3,666", "3,849"], ["2", "–", "3", "5"]]
     assert [[cell.number for cell in line.cells] for line in grid.lines] == rows
     assert level_counts([of(levels={"0": 1, "0.5": 2}).model_copy(update={"unit": "rating"})]) is None
-
-
-def test_data_sets_stand_side_by_side_with_published_values_below_the_numbers_and_ranks_of_their_own(two):
-    grid = score_table(two)
-    assert [(group.title, group.columns) for group in grid.groups] == [("wice, test", 3), ("gensearch, test", 3)]
-    assert grid.headings == ("Pearson", "Spearman", "Kendall") * 2
-    assert [cell.number for cell in grid.lines[0].cells] == ["0.500"] * 3 + ["0.100"] * 3
-    assert [cell.asides for cell in grid.lines[0].cells] == [()] * 3 + [("paper .585",)] * 3
-    ranks = {line.name: (line.cells[0].rank, line.cells[3].rank) for line in grid.blocks[0].lines}
-    assert ranks == {"a": ("best", "second"), "b": ("second", "best"), "c": ("", "")}
-    # The other has no c.
-    assert {cell.number for cell in grid.lines[2].cells[3:]} == {""}
-    assert ["blank" in {note.label for note in score_table(some).footer} for some in (two, two[:1])] == [True, False]
-
-
-def test_marks_are_letters_control_and_reason(two):
-    rows = [row.model_copy(update={"letters": {"kendall": "a"}}) for row in two[0].rows]
-    grid = score_table([two[0].model_copy(update={"rows": rows})])
-    assert [cell.marks for cell in grid.lines[0].cells] == [(), (), ("a", "†")]
-    assert [cell.marks for cell in grid.blocks[1].lines[0].cells] == [("1",), ("1",), ("1",)]
-    assert [note.label for note in grid.footnotes] == ["†", "1"]
 
 
 def test_no_results_and_two_of_one_data_set_are_refused(two):

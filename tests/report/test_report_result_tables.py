@@ -7,17 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.report.result import Column, Interval
-from metaeval.report.result_tables import lay_out
-from metaeval.report.table import Cell, format_value, plain, share
+from metaeval.report.result_tables import comparison_grid, lay_out
+from metaeval.report.table import format_value, plain, share
 from metaeval.stats.estimate import Estimate
-
-
-def _cells(grid):
-    return {line.name: line.cells for line in grid.lines}
-
-
-def _note(notes, label):
-    return next(note for note in notes if note.label == label)
 
 
 def _with_values(result, key, values):
@@ -42,78 +34,25 @@ def test_an_undefined_number_is_a_dash(value):
     assert format_value(value, Column(key="k", label="K", scale=100.0, digits=1)) == "–"
 
 
-def test_metrics_stand_above_controls_whatever_the_order_in_the_result(result):
-    grid = lay_out(result.model_copy(update={"rows": result.rows[::-1]}))
-    assert [line.name for line in grid.blocks[0].lines] == ["judge[bold]_3|x%", "minilm-bertscore"]
-    assert [line.name for line in grid.blocks[1].lines] == ["oracle", "random", "constant"]
-
-
-def test_best_and_second_are_metrics_only_and_ties_in_print_share_the_mark(same_rows):
-    cells = _cells(lay_out(same_rows))
-    # NDCG@5 0.7125 v. 0.7398; AUC 0.91554 and 0.9155449 both print 91.55; the oracle's 1.000 is no metric's.
-    assert [cell.rank for cell in cells["minilm-bertscore"]] == ["second", "best", "second"]
-    assert [cell.rank for cell in cells["judge[bold]_3|x%"]] == ["best", "best", "best"]
-    assert {cell.rank for name in ("constant", "random", "oracle") for cell in cells[name]} == {""}
-
-
-@pytest.mark.parametrize(
-    ("values", "ranks"),
-    [
-        ([Estimate(-0.5), Estimate(-0.25)], ["second", "best"]),  # by value, not by text
-        ([Estimate(None, note="no pool")], ["", ""]),  # a metric alone in its column is not called best
-    ],
-)
-def test_ranks_of_negative_and_undefined_values(same_rows, values, ranks):
-    grid = lay_out(_with_values(same_rows, "ndcg5", values))
-    assert [line.cells[0].rank for line in grid.blocks[0].lines] == ranks
-
-
-def test_marks_follow_from_the_row(result):
-    cells = _cells(lay_out(result))
-    assert cells["judge[bold]_3|x%"][0].marks == ("†", "‡", "§")
-    # It scored fewer rows than the other: marked at each number, also where that does not move it.
-    assert [cell.marks[-1:] for cell in cells["judge[bold]_3|x%"]] == [("§",)] * 3
-    assert cells["constant"][0].marks == ("‡",)
-    assert cells["constant"][2] == Cell("–", marks=("1",))
-    # Its tie span (0.04211, 0.04209) is 0.042 in print, and so says nothing.
-    assert cells["minilm-bertscore"][2].marks == ("†",)
-
-
-def test_a_control_is_not_flagged_against_controls(result):
-    rows = [row.model_copy(update={"not_above": {"auc": ["random"]}}) for row in result.rows]
-    grid = lay_out(result.model_copy(update={"rows": rows}))
-    assert {"†" in line.cells[1].marks for line in grid.blocks[0].lines} == {True}
-    assert {"†" in line.cells[1].marks for line in grid.blocks[1].lines} == {False}
-    assert [note.label for note in grid.footnotes] == ["†", "‡", "§", "1"]
-
-
-def test_each_value_of_a_metric_without_some_scores_is_marked(same_rows):
-    grid = lay_out(same_rows)
-    assert ["§" in cell.marks for cell in _cells(grid)["judge[bold]_3|x%"]] == [True, True, True]
-    note = _note(grid.footnotes, "§")
-    spans = "NDCG@5 [0.730..0.740], AUC full/none [91.00..92.00]"
-    assert f"judge[bold]_3|x% 40 of 3,837 (31 unparsed, 9 timeout), {spans}" in note.text
-    ties = _note(grid.footnotes, "‡").items
-    assert ties == (("judge[bold]_3|x%", "NDCG@5 [0.587..0.922]"), ("constant", "NDCG@5 [0.000..1.000]"))
-
-
-def test_the_same_reason_shares_a_number_and_a_new_one_gets_the_next(result):
-    undefined = [Estimate(None, note=note) for note in ("all tied", "the score is constant", "all tied")]
-    grid = lay_out(_with_values(result, "ndcg5", undefined))
-    numbers = {note.text: note.label for note in grid.footnotes if note.label.isascii()}
-    assert numbers == {"all tied": "1", "the score is constant": "2"}
-    assert [line.cells[0].marks[-1] for line in grid.lines[:3]] == ["1", "2", "1"]
-
-
-def test_a_value_that_the_result_does_not_hold_is_called_not_computed(result):
-    grid = lay_out(result.model_copy(update={"columns": [Column(key="mrr", label="MRR")]}))
-    assert {line.cells[0].number for line in grid.lines} == {"–"}
-    assert [note.text for note in grid.footnotes if note.label == "1"] == ["not computed"]
-
-
-def test_without_resampling_there_are_no_intervals(result):
-    footer = lay_out(result.model_copy(update={"interval": Interval(resamples=0, seed=0, level=0.95)})).footer
-    assert _note(footer, "uncertainty").text.startswith("no intervals")
+def test_marks_ranks_and_notes_are_those_of_the_record(result, same_rows, full, recorded):
+    notes = ("all tied", "the score is constant", "all tied")
+    flagged = [row.model_copy(update={"not_above": {"auc": ["random"]}}) for row in result.rows]
+    counts = dict.fromkeys(("documents", "citations"), 0) | {"groups": 1, "levels": {"1": 4, "0.5": 3, "0": 2, "10": 1}}
+    shown = {
+        "metrics above controls": result.model_copy(update={"rows": result.rows[::-1]}),
+        "ties in print share a rank": same_rows,
+        "by value, not by text": _with_values(same_rows, "ndcg5", [Estimate(-0.5), Estimate(-0.25)]),
+        "alone it is not the best": _with_values(same_rows, "ndcg5", [Estimate(None, note="no pool")]),
+        "no control is flagged": result.model_copy(update={"rows": flagged}),
+        "a reason has one number": _with_values(result, "ndcg5", [Estimate(None, note=note) for note in notes]),
+        "not computed": result.model_copy(update={"columns": [Column(key="mrr", label="MRR")]}),
+        "no intervals": result.model_copy(update={"interval": Interval(resamples=0, seed=0, level=0.95)}),
+        "ratings": result.model_copy(update={"unit": "rating", "data": result.data.model_copy(update=counts)}),
+        "ceilings": full,
+    }
+    found = {name: recorded.sheet(lay_out(one)) for name, one in shown.items()}
+    pairs = recorded.sheet(comparison_grid(full))
+    recorded.held("report-grids", {name: one[:-1][:5] for name, one in found.items()} | {"pairs": pairs[:5]})
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from metaeval.report import terminal
 from metaeval.report.result_tables import comparison_grid, lay_out
+from metaeval.report.table import Table
 from metaeval.report.terminal import GAP, broken, folded, packed
 
 AT_100 = """\
@@ -43,6 +44,7 @@ def test_a_wide_terminal_has_the_interval_beside_the_number(same_rows):
 
 def test_at_no_width_does_a_cell_break_in_two(result, full, recorded):
     tables, shapes = {"result": lay_out(result), "full": lay_out(full), "pairs": comparison_grid(full)}, {}
+    tables["no line"] = Table(title="T", headings=("value", "other"))
     for name, width in product(tables, (40, 45, 46, 62, 63, 70, 71, 86, 87, 88, 89)):  # where another layout begins
         blocks = terminal.text_of(tables[name], width).split("\n ─")
         metrics = [block for block in blocks if "minilm-bertscore  " in block and "does not lie" not in block]
@@ -120,6 +122,7 @@ def test_packing_keeps_every_column_in_order_and_whole_groups_together(groups, r
         ("full / none", 11, ["full / none"]),
         ("mean ROC-AUC v. overlap", 12, ["mean ROC-AUC", "v. overlap"]),
         ("full / partial", 10, ["full /", "partial"]),
+        ("mean ROC-AUC", 7, ["mean", "ROC-AUC"]),
     ],
 )
 def test_a_heading_is_folded_into_two_lines_of_about_one_length(heading, room, expected):

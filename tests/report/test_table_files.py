@@ -47,8 +47,9 @@ def table(records=RECORDS, lines=1):
     )
 
 
-def test_a_table_is_read_back_whole(tmp_path):
+def test_a_table_is_read_back_whole(tmp_path, recorded):
     (path,) = write_table(table(), tmp_path)
+    recorded.held("report-table-file", recorded.files(tmp_path))
 
     assert path.name == "numbers.json"
     found = load_table(path)

@@ -42,7 +42,7 @@ SETS = {
     "protocols": lambda n: [any_result(n, protocol) for protocol in PROTOCOLS],
     "data sets": lambda n: [any_result(n, protocol, name) for name in ("one", "other") for protocol in PROTOCOLS[:2]],
     "many sets": lambda n: [
-        any_result(n, name=f"d{number}", metrics=2) for number in (range(4), range(7), range(8))[n % 3]
+        any_result(n, name=f"d{number}", metrics=2 - number % 2) for number in (range(4), range(7), range(8))[n % 3]
     ],
     "wide": lambda n: [any_result(n, metrics=(8, 7, 8)[n % 3], wide=(1, 2, 2)[n % 3])],
     "long names": lambda n: [any_result(n, metrics=2, ending="n" * (28 + n)), any_result(n, "retrieval")],

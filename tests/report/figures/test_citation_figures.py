@@ -9,9 +9,7 @@ pytest.importorskip("matplotlib")
 from metaeval.citation.parsers.dependency_parsers import Parse
 from metaeval.citation.pipelines.tree_figure import claim_tree
 from metaeval.core.errors import UserError
-from metaeval.report.figures.bars import system_bars
 from metaeval.report.figures.drawing import image
-from metaeval.report.figures.edit_rounds import round_lines
 
 # "Cups are glass[1] or plastic[2]": the rules give claim 2 the words before the first citation.
 TREE = Parse(
@@ -49,23 +47,6 @@ def test_hostile_words_are_drawn_as_they_are(hostile, nasty):
     hostile.check_svg(image(drawn, "svg").decode("utf-8"))
     with pytest.raises(UserError, match="no word"):
         claim_tree(Parse((), (), ()), [])
-
-
-def bar(judge="m", low=None, high=None, round=None, measure="recall", value=0.5):
-    return {"system": "a", "judge": judge, "measure": measure, "value": value, "low": low, "high": high, "round": round}
-
-
-def test_bars_and_lines_stand_at_the_values():
-    (plot,) = system_bars([bar("alce: m", 0.4, 0.7), bar("aliice: m", value=0.25)], 0.95).axes
-    assert [patch.get_width() for patch in plot.patches] == [0.5, 0.5, 0.25, 0.25]
-    assert {tuple(line.get_xdata()) for line in plot.lines} == {(0.4, 0.7)}
-    assert plot.get_xlabel() == "recall"
-    with pytest.raises(UserError, match="no system has one"):
-        system_bars([], 0.95)
-    (plot,) = round_lines([bar("citeeval", 0.25, 0.75, round=0), bar("citeeval", value=0.75, round=1)], 0.95).axes
-    line, whisker = plot.lines
-    assert (line.get_xdata().tolist(), line.get_ydata().tolist()) == ([0.0, 1.0], [0.5, 0.75])
-    assert (list(whisker.get_xdata()), list(whisker.get_ydata())) == ([0.0, 0.0], [0.25, 0.75])
 
 
 @pytest.fixture

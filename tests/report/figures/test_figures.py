@@ -106,30 +106,34 @@ def test_a_result_of_controls_ranks_of_different_lengths_and_a_matrix_that_is_no
             confusion_map(counts, ["full", "none"])
 
 
+LONG = {width: "a-" * (width // 2) + "b" * (1 + width % 2) for width in (4, 24, 30, 38, 39, 44, 70, 90)}
+"""Names that are one character longer than a line of so many."""
+
+
 def test_every_figure_is_that_of_its_record(recorded, result, crowded, full):
     few = [result.rows[0], result.rows[1], *crowded.rows[2:4], *result.rows[2:]]
-    names = [*"abcd", "constant", "overlap", "chunk position"]
+    names = [*"abc", LONG[24], "constant", "overlap", "chunk position"]
     renamed = [row.model_copy(update={"metric": name}) for row, name in zip(few, names, strict=True)]
     many = result.model_copy(update={"rows": renamed, "columns": [*result.columns, *result.columns[:2]]})
     sets = [full.model_copy(update={"data": full.data.model_copy(update={"name": name})}) for name in "wxyz"]
-    reading = _reading(headline="pearson", chance={"pearson": 0.1}, about={"pearson": "how well it follows the people"})
+    reading = _reading(headline="auc", chance={"auc": 0.4}, about={"auc": "how well it follows the people" + LONG[4]})
     records = [
         {"measure": measure, "metric": name, "part": part, "gain": n / 7, "low": n / 8, "high": n / 6, "note": name}
-        for n, (measure, name, part) in enumerate(product(("a", "b", "c", "d"), ("m", "n"), ("all", "half")))
+        for n, (measure, name, part) in enumerate(product(("a", "b", "c", "d"), ("m", "n"), ("all", LONG[38])))
     ]
     curves = {"full from none": [Curve("m", (0, 0.5, 1), (0, 1, 1), (0.25, 0.5)), Curve("n", (0, 1), (0, 1))]}
     levels = [Histogram(f"level {n}", (0, 0.5, 1), (0.25 * n, 1 - 0.25 * n), 0.25 * n) for n in (2, 1, 0)]
-    bins = [Bins(f"outcome {n}", (0.1, 0.0, 0.9), (0.2, 0.0, 0.7 + n / 10), (3, 0, 9)) for n in range(3)]
-    four = dict.fromkeys("mnop", levels)
+    bins = [Bins(f"{n}{LONG[39]}", (0.1, 0.0, 0.9), (0.2, 0.0, 0.7 + n / 10), (3, 0, 9)) for n in range(3)]
+    four = dict.fromkeys([*"mno", LONG[30]], levels)
     drawn = {
         "bars": measure_bars(many),
         "forest": forest(headlines([result], reading), reading),
         "forests": forest(headlines(sets, _reading()), _reading()),
         "records": records_forest(records, "drawn: $x$"),
-        "ranks": rank_stability({"b": [2, 2, 2, 1], "a": [1, 1, 1, 2], "c": [3, 3, 3, 3]}, "of three"),
+        "ranks": rank_stability({"b": [2, 2, 2, 1], "a": [1, 1, 1, 2], "c": [3, 3, 3, 3]}, LONG[70]),
         "confusion": confusion_map([[1500, 500, 0], [4, 5, 11], [0, 0, 0]], ["full", "partial", "none"], "m"),
-        "curves": roc_curves(curves, looks_of("mn"), "one"),
-        "curves of two": roc_curves(dict.fromkeys("ab", curves["full from none"][1:]), looks_of("mn"), "two"),
+        "curves": roc_curves(curves, looks_of("mn"), LONG[44]),
+        "curves of two": roc_curves(dict.fromkeys("ab", curves["full from none"][1:]), looks_of("mn"), LONG[90]),
         "scores of four": score_distributions(four, "four"),
         "reliability": reliability({"m": bins}, "one"),
         "systems": system_bars(BARS[::2], 0.9),
@@ -191,33 +195,6 @@ def test_lines_that_are_called_alike_are_all_drawn():
 
 def _reading(**declared):
     return Declarations({"retrieval": ProtocolDeclarations(**declared)}, oracles=("oracle",))
-
-
-def _drawn(plot):
-    return [tuple(map(float, line.get_xdata())) for line in plot.lines]
-
-
-def test_a_forest_has_chance_the_best_control_and_each_metric_in_percent(result):
-    reading = _reading(headline="auc", chance={"auc": 0.4}, about={"auc": "of two rows"})
-    figure = forest(headlines([result], reading), reading)
-    (plot,) = figure.axes
-    # The conftest's AUCs; the constant is the best control, for the oracle is left out.
-    metrics = [(90.21, 92.88), (91.554,), (89.11, 93.0), (91.55449,)]
-    assert _drawn(plot) == [pytest.approx(ends) for ends in [(40, 40), (50, 50), *metrics]]
-    assert plot.get_title() == "best control: constant"
-    assert plot.get_xlabel() == "AUC full/none, %\nof two rows"
-    assert [label.get_text() for label in plot.get_yticklabels()] == ["minilm-bertscore", "judge[bold]_3|x%"]
-    assert figure.get_supxlabel().startswith("lines: 95 % intervals")
-
-
-def test_a_forest_of_several_data_sets_names_them_and_only_the_first_panel_of_a_row_names_metrics(result):
-    data = [result.data.model_copy(update={"name": name}) for name in ("one", "two", "three", "four")]
-    results = [result.model_copy(update={"data": each}) for each in data]
-    figure = forest(headlines(results, _reading()), _reading())
-    plots = [plot for plot in figure.axes if plot.get_xlabel()]
-    assert [plot.get_xlabel() for plot in plots] == [f"NDCG@5 ({each.name})\n" for each in data]
-    named = [any(label.get_visible() and label.get_text() for label in plot.get_yticklabels()) for plot in plots]
-    assert named == [True, False, False, True]
 
 
 def test_abilities_are_drawn_where_there_are_several(result):

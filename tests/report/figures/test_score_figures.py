@@ -17,7 +17,6 @@ from metaeval.analyses.suites.job_figures import (
 )
 from metaeval.core.config import RunConfig
 from metaeval.report.figures.drawing import image, looks_of
-from metaeval.report.figures.score_figures import Bins, Histogram, reliability, score_distributions
 from metaeval.runs.evaluate import run
 from metaeval.runs.job import write_run
 
@@ -95,11 +94,11 @@ def test_reliability_is_scikit_learns_calibration_curve(job):
 
 
 def test_ratings_have_thirds_and_no_curve(tmp_path):
-    rows = [{"id": str(n), "group": "g", "system": "", "rating": n / 8, "scores": [n / 9, None]} for n in range(9)]
-    head = {"schema": "metaeval-pairs/1", "columns": ["m", "none"], "controls": [], "job": {"data": "r/all@1"}}
+    rows = [{"id": str(n), "group": "g", "system": "", "rating": n / 8, "scores": [None, n / 9]} for n in range(9)]
+    head = {"schema": "metaeval-pairs/1", "columns": ["none", "m"], "controls": [], "job": {"data": "r/all@1"}}
     head["job"]["unit"] = "rating"
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, (head, *rows))) + "\n")
-    drawn = score_figures(tmp_path, RunConfig(), looks_of(["m", "none"]))
+    drawn = score_figures(tmp_path, RunConfig(), looks_of(["none", "m"]))
     assert list(drawn) == ["figure-scores-r-all-rating", "figure-reliability-r-all-rating"]
     # Thirds of 0, 1/8 ... 1 end at 8/24 and 16/24 of the way.
     assert [one.level for one in distributions_of(read_judged_scores(tmp_path))["m"]] == [
@@ -107,41 +106,3 @@ def test_ratings_have_thirds_and_no_curve(tmp_path):
         "ratings from 0.375 to 0.625",
         "ratings from 0 to 0.25",
     ]
-
-
-def points(line):
-    return [tuple(map(float, at)) for at in zip(*line.get_data(), strict=True)]
-
-
-def test_medians_stand_above_the_steps_in_the_order_of_the_levels():
-    edges, shares = (0.0, 0.5, 1.0), {"full": (0.2, 0.8), "partial": (0.5, 0.5), "none": (1.0, 0.0)}
-    histograms = [Histogram(level, edges, share, 0.25 * n) for n, (level, share) in enumerate(shares.items())]
-    (plot,) = score_distributions({"m": histograms}).axes
-    assert [list(map(float, step.get_data().values)) for step in plot.patches] == [[20, 80], [50, 50], [100, 0]]
-    # The highest step is 100 %: marks from 1.08 of it on, 0.12 apart, and room up to 1.45.
-    assert [points(mark) for mark in plot.lines] == [
-        [(0.0, pytest.approx(132))],
-        [(0.25, pytest.approx(120))],
-        [(0.5, pytest.approx(108))],
-    ]
-    assert plot.get_ylim() == (0, pytest.approx(145))
-    # As wide as a column of a page; in a narrow panel at most five steps are marked.
-    assert (plot.get_figure().get_figwidth(), list(plot.get_xticks()[1:-1])) == (3.4, [0, 0.25, 0.5, 0.75, 1])
-    # The lowest level's mark is a ring.
-    assert [mark.get_markerfacecolor() == "white" for mark in plot.lines] == [False, False, True]
-
-
-def test_a_reliability_diagram_draws_each_outcome_over_the_diagonal_and_rows_below():
-    bins = [Bins("full", (0.1, 0.0, 0.9), (0.2, 0.0, 0.7), (3, 0, 9)), Bins("any", (0.1, 0.9), (0.4, 1.0), (3, 9))]
-    figure = reliability({"m": bins})
-    (plot,) = figure.axes
-    (below,) = plot.child_axes
-    diagonal, *series = plot.lines
-    assert points(diagonal) == [(0, 0), (1, 1)]
-    assert [points(line) for line in series] == [[(0.1, 0.2), (0.9, 0.7)], [(0.1, 0.4), (0.9, 1.0)]]
-    assert {(line.get_linewidth(), line.get_markersize()) for line in series} == {(1.2, 4.5)}
-    assert diagonal.get_linewidth() == 0.9
-    bars = [(bar.get_x() + bar.get_width() / 2, bar.get_height()) for bar in below.patches]
-    assert bars == [(pytest.approx(1 / 6), 3), (pytest.approx(3 / 6), 0), (pytest.approx(5 / 6), 9)]
-    assert below.get_ylim() == (0, pytest.approx(9.45))
-    assert "3 bins of equal width" in figure.get_supxlabel()
