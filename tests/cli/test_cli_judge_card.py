@@ -60,7 +60,7 @@ def test_labels_under_the_names_that_people_use(heading, carded):
 
 
 def test_yes_and_no_against_three_levels_are_shown_at_both_cuts(carded):
-    level = RNG.integers(0, 3, N)
+    level = np.random.default_rng(3).integers(0, 3, N)
     columns = {"label": np.array(["none", "partial", "full"])[level], "judge": np.where(JUDGE, "yes", "no")}
     printed, found = carded(columns, record="levels")
     for cut, least in (("full", 2), ("some", 1)):
@@ -110,7 +110,7 @@ def test_rows_without_a_label_count_in_the_rates(carded, caplog, cost):
 
 
 def test_the_gold_of_annotators_is_their_majority(carded, tmp_path):
-    votes = np.where(RNG.random((N, 3)) < 0.8, PEOPLE[:, None], ~PEOPLE[:, None])
+    votes = np.where(np.random.default_rng(4).random((N, 3)) < 0.8, PEOPLE[:, None], ~PEOPLE[:, None])
     columns = {f"annotator {place}": np.where(votes[:, place], "pass", "fail") for place in range(3)}
     _, found = carded({**columns, "judge": np.where(JUDGE, "pass", "fail")}, record="majority")
     gold = votes.sum(axis=1) > 1
@@ -137,6 +137,18 @@ def test_the_card_is_shown_wherever_results_are(carded, cli):
         assert "TPR" in printed
         assert "people yes" in printed
     assert cli("results", "show", "--format", "csv").out.count("protocol,") == 1
+
+
+def test_of_many_judges_some_are_shown(carded, recorded, tmp_path):
+    random = np.random.default_rng(5)
+    level = random.integers(0, 3, N)
+    said = [np.where(random.random(N) < 0.4 + n / 10, level, random.integers(0, 3, N)) for n in range(6)]
+    words = ("none", "partial", "full"), ("no", "yes", "yes"), (0, 0, 2), (0, 1, 1)
+    judges = {f"judge {n}": np.array(words[n % 4])[of] for n, of in enumerate(said)}
+    carded({"doc": np.arange(N) // 5, "label": np.array(words[0])[level], **judges})
+    result = load_result(tmp_path / "results/latest/verdicts.json")
+    cards = {f"{most} {n}": card for most in (1, 12, 20) for n, card in enumerate(judge_cards(result, most))}
+    recorded.held("report-judges", {name: recorded.sheet(card)[:5] for name, card in cards.items()})
 
 
 def test_the_tables_and_the_page_have_the_matrix(carded, tmp_path):

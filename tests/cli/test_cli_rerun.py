@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.analyses.command_words import command_of, words_of
+from metaeval.analyses.run import RUN
 from metaeval.core.config import load_run
 from metaeval.runs.evaluate import run
 from metaeval.runs.job import write_run
@@ -112,6 +114,34 @@ def test_the_recipe_holds_what_was_given_and_no_default(ran):
         },
         "files": {},
     }
+
+
+def test_options_are_typed_as_their_record_says(recorded):
+    values = [True, False, None, 3, 0.5, "a", "a b", "1", " x", "yes", "null", "a: b", "", "[1]", "#", ["a", "b"]]
+    values += [
+        ["a,b", "c"],
+        [],
+        {"size": 3, "mode": "x"},
+        {"overlap": {"stem": True, "no": None}},
+        {"a.b": 1, "c=d": 2},
+    ]
+    names = {
+        "run": ("metrics", "columns", "chunk", "suite", "unknown"),
+        "compare": ("metrics", "by", "pool"),
+        "results.export": ("job", "labels"),
+    }
+    typed = {
+        f"{analysis} {name}": [command_of({"analysis": analysis, "options": {name: value}})[1:] for value in values]
+        for analysis, options in names.items()
+        for name in options
+    }
+    again = {"chunk": {"size": 150, "mode": "words"}, "interval": {"resamples": 1000, "seed": 3}, "metrics": ["a", "b"]}
+    options = RUN.options_of(
+        {**again, "dataset": "mini", "unit": "page", "columns": {"full": "yes"}, "controls": False}
+    )
+    kept = ("metrics", "dataset", "chunk", "interval", "unit", "columns", "controls", "pool")
+    words = {f"{short}": words_of(options, kept, RUN.options, short) for short in (True, False)}
+    recorded.held("analyses-words", typed | words | {"nothing": command_of({"analysis": "run"})})
 
 
 def test_a_job_without_a_recipe_says_so(cli, ran):

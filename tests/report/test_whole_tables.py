@@ -5,6 +5,7 @@ import re
 import pytest
 
 from metaeval.report.cautions import cautions
+from metaeval.report.data_frame import rows_html
 from metaeval.report.findings import findings
 from metaeval.report.first_table import first_tables
 from metaeval.report.html_report import forest_panels, page, table_of
@@ -96,4 +97,5 @@ def test_papers_tables_and_the_page_are_those_of_their_record(recorded):
     found |= {"page": recorded.page(page(results, declarations=DECLARED, explorer=("metaeval view", "")))}
     shown = Results(results[:2], DECLARED, ["Left out."])
     found |= {"notebook": recorded.page(shown._repr_html_()), "printed": recorded.table(repr(shown))}
+    found |= {f"{n} rows": recorded.page(rows_html([{"a": at} for at in range(n)]))["cells"][-2:] for n in (0, 20, 21)}
     recorded.held("report-paper", found)
