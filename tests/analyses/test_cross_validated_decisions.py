@@ -73,19 +73,8 @@ def test_the_rate_alone_has_its_binomial_brier_score_and_calibration_beats_it(pa
 def test_sheets_hold_every_fold_level_target_and_bin(panel, frame, recorded):
     found = [cross_validated_decisions(frame, column, OPTIONS) for column in panel.columns]
 
-    thresholds, levels, calibration, bins = sheets = decision_sheets(panel, frame, OPTIONS, found)
+    sheets = decision_sheets(panel, frame, OPTIONS, found)
     recorded.held("analyses-decisions", {sheet.name: recorded.sheet(sheet) for sheet in sheets} | {"found": found})
-
-    assert len(thresholds.records) == 2 * 5
-    assert [record["partial_from"] for record in thresholds.records[:5]] == found[0].thresholds[:, 0].tolist()
-    assert [record["rows"] for record in levels.records] == [124, 103, 827] * 2
-    assert [record["decided_none"] for record in levels.records[:3]] == found[0].counts[::-1, 0].tolist()
-    assert len(calibration.records) == 2 * 2
-    assert len(bins.records) == 2 * 2 * 10
-    # What is printed; a bin without rows has no line.
-    for sheet, key, at in ((calibration, "brier", 0), (calibration, "ece", 2), (bins, "found", 1), (bins, "rows", 2)):
-        kept = [record[key] for record in sheet.records if record["rows"]]
-        assert [float(line.cells[at].number) for line in sheet.lines] == pytest.approx(kept, abs=0.0005)
 
 
 def test_a_level_that_is_never_decided_is_said_and_has_no_threshold(panel, frame, recorded):

@@ -1,7 +1,6 @@
 """Findings and first tables of made results whose truth is known: names, values, verdicts and places."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -164,18 +163,6 @@ class TestCautions:
         assert caution.startswith("195 of the 266 pairs")
         assert "FS-PS 63.3, PS-NS 50.0" in caution
         assert cautions(found[1:]) == []
-
-    def test_few_effective_groups(self):
-        few = {**A.values, "overall": replace(A.values["overall"], effective=7.9)}
-        (caution,) = cautions([made([A.model_copy(update={"values": few})])])
-        assert caution.startswith("Values rest on 7 effective groups: below 30,")
-        assert cautions([made([A])]) == []
-
-    def test_a_warning_of_all_stands_alone_and_one_of_some_names_them(self):
-        warned = [row.model_copy(update={"warnings": ["It rains."]}) for row in (A, B)]
-        found = cautions([made(warned)]), cautions([made([warned[0], B], name="one"), made([A], name="other")])
-        said = [re.findall("every metric|one, test|a(?=:)", text) for (text,) in found]
-        assert said == [["every metric"], ["one, test", "a"]]
 
 
 def test_nothing_scored_says_so_and_why():

@@ -68,18 +68,6 @@ def test_the_mark_on_a_curve_is_the_metrics_threshold(job, recorded):
     assert marks[0] == pytest.approx(tuple(share), abs=0.01)
 
 
-def test_the_bins_of_a_level_hold_its_rows(job):
-    found = read_judged_scores(job[2])
-    for metric, own in distributions_of(found).items():
-        assert [one.level for one in own] == ["full", "partial", "none"]
-        for one, level in zip(own, (2, 1, 0), strict=True):
-            scores = found.scores[metric][found.gold == level]
-            assert sum(one.shares) == pytest.approx(1)
-            assert one.middle == np.median(scores)
-            inside = (scores >= one.edges[0]) & (scores < one.edges[1])
-            assert one.shares[0] == pytest.approx(inside.mean())
-
-
 def test_reliability_is_scikit_learns_calibration_curve(job):
     found = read_judged_scores(job[2])
     bins = reliability_of(found)
