@@ -72,6 +72,7 @@ def hold(recorded):
         signed = dict.fromkeys(line for table in tables for line in table.signatures)
         # Without digests and versions.
         told = [re.sub(r"[0-9a-f]{12}|\|parser:[^|]*|\|metaeval:.*", "#", line).split("|") for line in signed]
+        told = told[:1] + [[field for field in own if field not in told[0]] for own in told[1:]]
         notes = [[note.label, note.text, *note.items] for note in notes]
         recorded.held(name, {table.name: printed(table) for table in tables} | {"notes": notes, "signed": told} | more)
 
