@@ -95,6 +95,30 @@ def test_tables_of_readers_are_joined_by_id(tmp_path, table):
     assert read.left_out == 2
 
 
+def test_all_that_is_read_of_labels_and_how_far_they_agree(recorded, table):
+    words = ["yes", "no", "", " yes ", "maybe", "no", "yes", ""]
+    one = {"id": list("abcdefgh"), "system": list("xxyyxxyy"), "question": ["q1", "q1", "", "q2", "q2", "q3", "", "q3"]}
+    one |= {"u": [10, 2, 2, "", 9, 10, 2, 1], "v": [10, 9, 2, 1, "", 10, 1, 1], "w": words, "x": words[::-1]}
+    two = {"id": list("hgfezcb"), "u": [1, 2, 10, 9, 2, 2, 9], "w": ["no", *words[:6]]}
+    wanted = {"grade": ["u", "v"], "said": ["w", "x", "u"]}
+    both = [table(one, "one.csv"), table(two, "two.b.csv")]
+    found = {}
+    for name, read in {
+        "one": read_label_sets(both[:1], wanted),
+        "two": read_label_sets(both, {"grade": ["u"], "said": ["w", "u"]}),
+        "bare": read_label_sets([table({"a": [1, 2, 2], "b": [1, 2, 1]}, "bare.csv")], {"it": ["a", "b"]}),
+    }.items():
+        found[name] = [read.systems, read.group, read.n_groups, read.left_out, read.ids]
+        for labels in read.sets:
+            rows, resampling = np.arange(len(read.group)), Resampling(40, fewest=1)
+            kinds = labels.codes, len(labels.categories), read.group, read.n_groups, resampling
+            kappas = pair_agreement(*kinds, [*combinations(range(len(labels.readers)), 2)])
+            kappas |= joint_agreement(read, labels, rows, resampling)
+            shown = {key: [each.value, each.low, each.high] for key, each in kappas.items()}
+            found[f"{name} {labels.name}"] = [labels, labels.values(rows[::2]), shown]
+    recorded.held("human-labels", found)
+
+
 @pytest.mark.parametrize(
     ("columns", "wanted", "says"),
     [

@@ -22,7 +22,7 @@ from metaeval.citation.citeeval.baselines import (
     lqac_inquiries,
     response_means,
 )
-from metaeval.citation.citeeval.evaluate_responses import cells, inquiries_of
+from metaeval.citation.citeeval.evaluate_responses import cells, inquiries_of, judged_baselines
 from metaeval.citation.citeeval.judge import Asking
 from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED, Units
 from metaeval.citation.citeeval.splitting import ResponseStatement, Split, split_response
@@ -282,6 +282,44 @@ def test_what_is_missing_is_supposed_to_be_as_what_is_known_of_its_kind_in_the_s
     # The third is as the mean of the first two; nothing is known of relevance in the system of the fourth.
     assert rows(found, "value")[2:] == [pytest.approx((0.5, 0.75, 0.6)), (None, 0.5, None)]
     assert rows(found)[2] == (None, None, None)
+
+
+def test_what_judges_say_at_random_of_answers_of_all_kinds(recorded):
+    chance = Random(11)
+    texts = (
+        *("It is long [1][2]. It is wide.", "It is deep [3]. It is old [9][1].", "It is new [2]. It is far [1][2][3]."),
+        *("It is near.", "No answer was found.", "It is low [9]. It is high [3][9].", "[1]", "It is hot [1]."),
+    )
+    pools = {
+        **{"lqac_recall": (FULL, PARTIAL, NONE, LOST), "lqac_need": (NEEDED, NOT_NEEDED, LOST)},
+        **{"lqac_precision": (RELEVANT, IRRELEVANT, LOST, reply("?"))},
+        "attrscore": (*(says(label=label) for label in baselines.LABEL.choices), says(label="?"), LOST),
+    }
+    many = [Answer(str(n), texts[n % 8], PASSAGES[: 3 - n // 16], "q", system="ab"[n % 2]) for n in range(24)]
+    for options in (TEN, RELEASED):
+        splits, asking = [split_response(one, options) for one in many], Asking(model="t")
+        heard = [
+            (one, chance.choice(pools[one.kind.name]))
+            for one in inquiries_of(many, splits, asking, ("lqac", "attrscore"))
+        ]
+        asked = [[one.kind.name, one.response, one.statement, one.citation, *one.read(said)] for one, said in heard]
+        said = judged_baselines(many, splits, heard, asking, options, ("lqac", "attrscore"))
+        verdicts = {}
+
+        def entails(pairs, verdicts=verdicts):
+            return [verdicts.setdefault(one, Verdict(chance.choice((True, True, False, None)))) for one in pairs]
+
+        values = {"autoais": baselines.autoais(many, splits, entails)}
+        values |= {name: one.values for name, one in said.items()}
+        cited = np.array([bool(one.citations) for split in splits for one in split.statements])
+        of = np.repeat(np.arange(24), [len(split.statements) for split in splits])
+        held = {"asked": ["/".join(map(str, one)) for one in asked], "kinds": baselines.kinds_of(many, splits)}
+        held |= {name: [one.words, {str(label): n for label, n in one.labels.items()}] for name, one in said.items()}
+        for name, measures in values.items():
+            for measure, units in measures.items():
+                means = [response_means(units, cited, of, 24, scenario) for scenario in ("full", "cited")]
+                held[f"{name} {measure}"] = [[*map(cells, one)] for one in (units, *means)]
+        recorded.held(f"citeeval-judged-{'released' if options is RELEASED else 'paper'}", held)
 
 
 # AttrScore.

@@ -1,8 +1,10 @@
 """Values held against people's, from CiteBench's files, read to their published schema, to correlations."""
 
 import json
+import random
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -17,9 +19,11 @@ from metaeval.citation.citeeval.splitting import NO_ANSWER, split_response, spli
 from metaeval.citation.data_model import group_of
 from metaeval.citation.human.agreement import (
     agreement,
+    agreement_of,
     alphas,
     class_scores,
     context_counts,
+    contexts_of,
     correlations,
     macro_f1,
 )
@@ -161,6 +165,56 @@ def test_in_the_scenario_of_cited_statements_a_missing_word_is_no_0_and_a_masked
     # Nothing else is in the full scenario's r4: it is left out there, and so are r1 and r2.
     full = agreement(silent, files[1], "rating", resampling=NONE)
     assert (full.n_responses, full.n_statements) == (1, 5)
+
+
+def test_agreement_of_every_measure_in_both_scenarios(recorded, citebench):
+    chance = random.Random(2)
+    quarters, drawn, found = (0, 0.25, 0.5, 0.75, 1, None), Resampling(60, fewest=2), {}
+    responses = {
+        f"r{n // 2}#{n}": [
+            (chance.choice(([], [1], [2, 1])), chance.choices((1, 2, 3, 4, None), k=3), chance.choices(quarters, k=3))
+            for _ in range(chance.randint(1, 4))
+        ]
+        for n in range(20)
+    }
+    paths = citebench(responses, [{"title": "t", "text": "one"}, {"title": "", "text": "two"}])
+    human = read_human_set(paths[:1], human=paths[1])
+    answers, said = [own.answer for own in human.answers], []
+    for one in answers:
+        stars, edits, contexts = {}, {}, {}
+        for statement in one.split.statements:
+            number, what = statement.number, chance.random()
+            contexts |= {number: chance.randint(1, 4)} if what < 0.9 else {}
+            stars |= {number: chance.randint(1, 5)} if statement.citations and what < 0.8 else {}
+            edits |= {number: (Edit("delete", chance.randint(1, 3), 1),)[: chance.randint(0, 1)]} if what > 0.1 else {}
+        said.append(ResponseJudgement("read", "read", contexts, edits, stars, Counter()))
+    splits, _ = split_responses(answers)
+    for name, options in (("paper", PAPER), ("released", RELEASED)):
+        results = rated_of(answers, splits, said, options)
+        for measure, scenario in product(("auto", "rating"), ("full", "cited")):
+            found[f"{name} {measure} {scenario}"] = short(agreement(results, human.people, measure, scenario, drawn))
+        contexts = contexts_of(results, human.people)
+        for forced, binary in product((True, False), repeat=2):
+            counts = context_counts(contexts, forced, binary)
+            found[f"{name} contexts {forced} {binary}"] = [*counts, class_scores(counts[1]), macro_f1(counts[1])]
+        group, _ = group_codes(answers)
+        edited, left_out = edited_statements(human.answers, results, group)
+        kept = [[each.answer, each.group, each.citations, each.rating, each.actions(options)] for each in edited]
+        found[f"{name} edited"] = [kept, left_out]
+    values = np.array([chance.choice((0, 0.5, 1, np.nan)) for split in splits for _ in split.statements])
+    missing = np.array([chance.random() < 0.1 for _ in values])
+    for masks, emptied, scenario in product((True, False), (0.0, 1.0), ("full", "cited")):
+        column = values, missing, results.cited, human.people, scenario, drawn, masks, emptied
+        found[f"{masks} {emptied} {scenario}"] = short(agreement_of(answers, *column))
+    found["alphas"] = [[name, one.value, one.low, one.high, n] for name, (one, n) in alphas(human, drawn).items()]
+    recorded.held("human-agreement", found)
+
+
+def short(agreed):
+    """Correlations with their intervals, and the numbers of what is compared and left out."""
+    both = [[[one.value, one.low, one.high] for one in each.values()] for each in (agreed.statements, agreed.responses)]
+    counts = agreed.n_statements, agreed.n_responses, agreed.statements_left_out, agreed.responses_left_out
+    return [*both, counts]
 
 
 def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_citations(files):

@@ -11,7 +11,7 @@ import pytest
 
 from metaeval.citation.citeeval.evaluate_responses import cells
 from metaeval.citation.citeeval.evaluate_responses import evaluate as evaluate_splits
-from metaeval.citation.citeeval.judge import Asking, load_prompts, part_prompt, questions_of
+from metaeval.citation.citeeval.judge import Asking, asked_fields, load_prompts, part_prompt, questions_of
 from metaeval.citation.citeeval.options_and_values import PAPER, RELEASED
 from metaeval.citation.citeeval.splitting import split_response
 from metaeval.citation.data_model import Answer, Passage
@@ -273,6 +273,32 @@ def test_each_part_is_shown_within_the_whole_answer_under_its_own_ids():
         [("1", "2")], [("3", "4")], [("5", "5")], [("1", "2")], [("5", "5")]
     ]  # fmt: skip
     assert all(content(one).endswith(part_prompt().text[-40:]) for _, one in asked)
+
+
+def test_what_is_asked_in_every_way(recorded, tmp_path):
+    own = tmp_path / "own.txt"
+    own.write_text("{query}{passages}{statements}", encoding="utf-8")
+    texts = ("No answer was found.", "[1]", "Ships. Barges carry coal [3]. Fog [9].")
+    blank = Answer("b", "One [1]. Two [2]. Three [2][1].", (PASSAGES[0], Passage(" ")), "q")
+    answers = [FOUR, *map(response, texts), blank, replace(blank, passages=(Passage(" "),) * 2)]
+    ways = [{}, {"mode": "cot"}, {"mode": "vanilla", "statements_per_request": 1}, {"statements_per_request": 3}]
+    ways += [{"uncited": uncited} for uncited in ("fails", "rated", "left out")]
+    ways += [{"uncited": "rated", "editing_file": own, "attribution_file": own, "output": "text"}]
+    ways += [{"uncited": "left out", "statements_per_request": 1, "reading": "strict", "max_tokens": 9}]
+    found = {}
+    for way in ways:
+        asking = Asking(model="tiny", **way)
+        for one in questions_of(answers, [split_response(one) for one in answers], asking):
+            body, text = one.request.body, content(one.request)
+            tags = re.findall("<(?:passage|statement) [^>]*>", text[text.rindex('<passage id="1"') :])
+            form = json.dumps(body.get("response_format"))
+            settings = {key: value for key, value in body.items() if key not in ("messages", "response_format")}
+            told = [one.module, len(one.part), one.request.repairs, settings, [*map(form.count, ("edits", "thinking"))]]
+            found.setdefault(str(ways.index(way)), []).append([one.response, *told, [tag[1:-1] for tag in tags]])
+        signed = asked_fields(asking, ["m-1", "m-2"]), asked_fields(asking, [], ["p@1"], max_tokens=3)
+        named = [re.sub("[0-9a-f]{12}", "#", "|".join(own.values())).replace(" ", "_") for own in signed]
+        found[f"signed {ways.index(way)}"] = named
+    recorded.held("citeeval-asked", found)
 
 
 def heard(*answers, answer=FIVE, size=2):

@@ -164,6 +164,42 @@ def test_missing_values_are_left_out_counted_and_bound_the_mean():
     assert (lone.value, lone.least, lone.most) == (None, 0.0, 1.0)
 
 
+def test_values_of_every_two_kinds_of_statements(recorded):
+    kinds = {
+        **{"half": (rated(0.5), True), "none": (rated(0.0), True), "lost": (MISSING, True)},
+        **{"between": ((np.nan, 0.4, 0.6), True), "lacks": (LACKS, False), "needs none": (NEEDS_NONE, False)},
+        **{"open": (UNDECIDED, False), "below": (rated(-0.5), True)},
+    }
+    found = {}
+    for first, second in itertools.combinations_with_replacement(kinds, 2):
+        values, cited = zip(kinds[first], kinds[second], strict=True)
+        for size in (1, 2) if first == second else (2,):
+            own = [
+                [*vars(whole(values[:size], cited[:size], scenario, options)).values()]
+                for scenario, options in itertools.product(("full", "cited"), (PAPER, FULL_MARKS))
+            ]
+            found[f"{first}, {second}"[: 99 if size > 1 else len(first)]] = [own, ends(values[:size])]
+    recorded.held("citeeval-two-statements", found)
+
+
+def test_values_of_a_statement_by_each_rule(recorded):
+    said = {
+        "none": None,
+        "kept": (),
+        "deleted": (Edit("delete", 1, 1),),
+        "wrong": (Edit("add", 2, 9), Edit("add", 3, 0)),
+    }
+    rules = [PAPER, RELEASED, *(replace(PAPER, uncited=how) for how in ("fails", "rated", "left out"))]
+    found = {}
+    for citations, context, stars in itertools.product(((), (1,), (1, 2)), (None, *range(1, 5)), (None, 1, 5)):
+        own = [by_rating(citations, context, stars, options)[: 3 if stars is None else 1] for options in rules]
+        found[f"rating {len(citations)} {context} {stars}"] = own
+    for citations, context, edits in itertools.product(((), (1,), (2, 1)), (None, 1, 2), said):
+        own = [by_edits(citations, context, said[edits], options, (1, 2, 3)) for options in rules]
+        found[f"edits {len(citations)} {context} {edits}"] = own
+    recorded.held("citeeval-statement-values", found)
+
+
 @pytest.mark.parametrize("context", [None, QUERY, RETRIEVAL])
 def test_a_response_without_citations_is_missing_where_its_context_is(context):
     values = [by_rating((), context, None), by_rating((), QUERY, None)]

@@ -1,6 +1,7 @@
 """People's ratings: files that hold them, several annotators made one, values of spans brought to statements."""
 
 import json
+import random
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.citation.data_model import Answer
-from metaeval.citation.human.rated_statements import SENTENCES, HumanAnswer, RatedStatement, align, rating_of, units
+from metaeval.citation.human.benchmark_statistics import bench_statistics, distributions, read_benchmark
+from metaeval.citation.human.rated_statements import (
+    SENTENCES,
+    HumanAnswer,
+    RatedStatement,
+    align,
+    cited_alone,
+    rating_of,
+    units,
+)
 from metaeval.citation.human.rating_files import read_human_set, read_score_file
 from metaeval.citation.marks_and_sentences import split, whole
 from metaeval.citation.readers.answer_files import read_answers
@@ -162,6 +172,49 @@ def test_an_answer_of_urls_alone_is_left_out_and_one_of_two_files_is_taken_once(
     assert own == found.answers[0].answer
     with pytest.raises(UserError, match=r"claims\[0\]: field 'support' is \"Complet\"; allowed: \"Complete\""):
         read_human_set([lines(tmp_path, expertqa([claim("a", [], "Complet")]))])
+
+
+def test_all_that_is_read_of_ratings_and_of_scores(recorded, citebench, tmp_path):
+    rated = [{"start": 0, "end": 15, "ratings": [1, 0.5, None]}, {"start": 16, "end": 19, "ratings": [None, None, 0]}]
+    rows = [{**OWN, "statements": rated}, {**OWN, "id": 2, "system": "", "group": "g", "statements": rated[1:]}]
+    own = [lines(tmp_path, *rows, name="rated.jsonl"), lines(tmp_path, rows[1], name="more.jsonl")]
+    bench = citebench({"s#1": [([1], [1, "2", "Model"], [0, 1, None])], "s#2": []}, [{"text": "x"}], "long")
+    judged = json.loads(bench[1].read_text())
+    bench[1].write_text(json.dumps({"s#1": judged["s#1"], "t": judged["s#2"]}))
+    sets = {"one": read_human_set(own[:1]), "two": read_human_set(own, "jsonl")}
+    sets |= {"expertqa": read_human_set([lines(tmp_path, expertqa(), name="e.jsonl")])}
+    sets |= {"citebench": read_human_set(bench[:1], human=bench[1]), "bare": read_benchmark(bench[0])}
+    sets |= {"judged": read_benchmark(*bench)}
+    found = {}
+    for name, human in sets.items():
+        texts = [[one.answer.id, one.answer.group, one.answer.system, one.answer.text] for one in human.answers]
+        frame = human.frame.astype(object).where(human.frame.notna(), None).to_numpy().tolist()
+        cited = cited_alone(human)
+        masked = [[one.emptied, one.ratings, one.response("full marks")] for one in cited.answers]
+        found[name] = [texts, frame, human.dropped, human.people, human.annotators, bench_statistics(human)]
+        found[f"{name} cited"] = [masked, cited.dropped]
+        found[f"{name} said"] = distributions(human) if human.people else None
+    answers = {one.answer.id: one.answer for one in sets["one"].answers}
+    place = {"answer": "a1", "start": 0, "end": 19, "statement": 1, "stars": 3, "autoais_f1_m_x": 0.5, "lqac_recall": 0}
+    place |= {"auto": 1, "rating": 0.5, "edit_distance": None, "attrscore_relaxed_least_m": 1, "lqac_precision_most": 1}
+    given = [place, {**place, "state": "needs none"}, {**place, "state": "left out"}, {**place, "value": 2}]
+    given[-1] = {"answer": "2", "value": 2.5, "measure": "m", "start": 16, "end": 19}
+    read = read_score_file(lines(tmp_path, *given, {"answer": 2, "value": None}, name="x.y.jsonl"), answers)
+    found["scores"] = read.astype(object).where(read.notna(), None).to_numpy().tolist()
+    recorded.held("human-ratings", found)
+
+
+def test_spans_of_all_kinds_are_brought_to_statements(recorded):
+    chance, found = random.Random(6), {}
+    for number in range(30):
+        ends = sorted(chance.sample(range(0, 40), 2 * chance.randint(0, 4)))
+        spans = []
+        for _ in range(chance.randint(0, 5)):
+            start = chance.randint(0, 35)
+            said = chance.choice([(1.0, None), (0.25, None), (None, "failed"), (None, None)])
+            spans.append((start, start + chance.randint(1, 12), *said))
+        found[str(number)] = aligned(list(zip(ends[::2], ends[1::2], strict=True)), spans)
+    recorded.held("human-aligned", found)
 
 
 def test_the_published_files_hold_479_answers():
