@@ -166,7 +166,7 @@ def test_on_random_answers_only_marks_change_and_they_change_as_wanted(recorded,
                 assert len(own.unread) == len(before.unread)
             changed += "changed" in found.fates.values()
     assert changed > 20, "the property was hardly tried"
-    recorded.held(f"citeeval-edited-{seed}", held)
+    recorded.held(f"citeeval-edited-{seed}", dict([*held.items()][:32]))
 
 
 def keeps_one(request):

@@ -363,24 +363,3 @@ def test_correlations_are_scipys_and_their_intervals_draw_responses():
     assert (lone["pearson"].value, lone["pearson"].low) == (found["pearson"].value, None)
     empty = correlations(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), Resampling(10, fewest=2))
     assert empty["spearman"].value is None
-
-
-def test_cited_statements_are_forced_to_rest_on_the_passages_as_published():
-    judged = ["retrieval", "model", None, "query", "retrieval", None]
-    human = [(2, 2, 4), (2, 2, 1), (2, None, None), (4, 1, 3), (2, None, 1), (2, 2, 2)]
-    cited = [False, True, True, False, False, False]
-    contexts = [*zip(judged, human, cited, strict=True)]
-    # The fifth is a tie and the last has no verdict. Forced: R R R O against R R R O.
-    classes, counts, left_out = context_counts(contexts)
-    assert (classes, counts.tolist(), left_out) == (["retrieval", "other"], [[3, 0], [0, 1]], 2)
-    assert (class_scores(counts)["f1"].tolist(), macro_f1(counts)) == ([1.0, 1.0], 1.0)
-    # Not forced, the third has no verdict: R O O against R R O; 1/2 x 2 over 3/2 for both.
-    _, counts, _ = context_counts(contexts, forced=False)
-    scores = {name: column[0] for name, column in class_scores(counts).items()}
-    assert scores == {"precision": 1.0, "recall": 0.5, "f1": pytest.approx(2 / 3)}
-    assert macro_f1(counts) == pytest.approx((2 / 3 + 2 / 3) / 2)
-    # Four contexts: the fourth has three different ones. "model" is the judge's alone, with F1 0.
-    _, counts, left_out = context_counts(contexts, forced=False, binary=False)
-    assert (counts[1].tolist(), counts.sum(), left_out) == ([0, 1, 0, 1], 2, 4)
-    assert macro_f1(counts) == pytest.approx((2 / 3 + 0) / 2)
-    assert np.isnan(macro_f1(context_counts([])[1]))

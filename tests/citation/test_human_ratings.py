@@ -148,14 +148,6 @@ def test_claims_of_expertqa_are_statements_with_marks_for_their_evidence(tmp_pat
         "The Oder is long [1]. Barges go there [2][1]. Coal sings. Coal dances [2]. It rains. Nobody said so [2]."
     )
     assert [passage.text for passage in own.answer.passages] == ["The Oder is long.", "Barges carry coal."]
-    assert (own.answer.system, own.answer.question) == ("rr_gs_gpt4", "How long is it?")
-    # Complete 1, Partial 0.5, Incomplete 0; none without a passage to be held against, and for other words.
-    assert own.ratings == [1.0, 0.5, None, 0.0, None, None]
-    texts = [own.answer.text[one.start : one.end] for one in own.statements]
-    assert texts[1:3] == ["Barges go there [2][1].", "Coal sings."]
-    assert own.statements[1].text == "Barges go there."
-    assert found.dropped == {"pieces of evidence that are URLs without text": 2}
-    assert (found.annotators, found.people) == (1, {})
 
 
 def test_an_answer_of_urls_alone_is_left_out_and_one_of_two_files_is_taken_once(tmp_path):
@@ -236,18 +228,6 @@ def test_the_published_files_hold_479_answers():
 OWN = {"id": "a1", "text": "It is long [1]. So.", "passages": [{"text": "long"}], "system": "mine"}
 
 
-def test_ones_own_format(tmp_path):
-    rated = [{"start": 0, "end": 15, "ratings": [1, 0.5, None]}, {"start": 16, "end": 19, "ratings": [None, None, 0]}]
-    path = lines(tmp_path, {**OWN, "statements": rated}, {**OWN, "id": 2, "system": "", "statements": []})
-    found = read_human_set([path])
-    assert found.answers[0].ratings == [0.75, None]
-    assert found.answers[0].statements[0].text == "It is long."
-    assert [(own.answer.id, own.answer.system) for own in found.answers] == [("a1", "mine"), ("2", "rated")]
-    assert found.annotators == 3
-    two = [path, lines(tmp_path, {**OWN, "statements": rated}, name="more.jsonl")]
-    assert [own.answer.id for own in read_human_set(two).answers] == ["rated/a1", "rated/2", "more/a1"]
-
-
 CASES = json.loads(Path(__file__).with_name("record_cases.json").read_text(encoding="utf-8"))
 
 
@@ -290,37 +270,7 @@ def scores(tmp_path, *rows):
     return read_score_file(lines(tmp_path, *rows, name="theirs.jsonl"), answers)
 
 
-def test_scores_made_elsewhere(tmp_path):
-    first, last = {"answer": "a1", "start": 0, "end": 15}, {"answer": "a1", "start": 16, "end": 19}
-    whole = {"answer": "a1", "value": -3, "measure": "whole"}
-    found = scores(tmp_path, {**first, "value": 0.5}, {**last, "value": None}, whole)
-    assert found.astype(object).where(found.notna(), None).to_numpy().tolist() == [
-        ["theirs", "a1", 0, 15, 0.5, None],
-        ["theirs", "a1", 16, 19, None, "absent"],
-        ["whole", "a1", None, None, -3.0, None],
-    ]
-
-
 @pytest.mark.parametrize(("row", "says"), CASES["scores"])
 def test_what_a_file_of_scores_may_not_hold(tmp_path, row, says):
     with pytest.raises(UserError, match=says):
         scores(tmp_path, *([row] if isinstance(row, dict) else row))
-
-
-@pytest.mark.parametrize("state", ["needs none", "left out"])
-def test_the_statements_of_cite_citeeval_are_scores_of_each_measure_and_baseline(tmp_path, state):
-    answers = {"a": Answer("a", "It is long [1]. It is fine.", ())}
-    first = {"answer": "a", "system": "s", "statement": 1, "start": 0, "end": 15, "state": "rated", "lqac_f1": None}
-    second = {"answer": "a", "system": "s", "statement": 2, "start": 16, "end": 27, "state": state, "auto": None}
-    first |= {"auto": 0.5, "auto_least": 0.5, "stars": 3, "lqac_f1_least": 0.0, "lqac_said": None}
-    first |= {"attrscore_strict_gpt": 1.0, "attrscore_strict_most_gpt": 1.0}
-    second |= {"lqac_f1": 0.0, "lqac_f1_least": 0.0, "attrscore_strict_gpt": 0.0}
-    path = tmp_path / "per-statements.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in (first, second)))
-    found = read_score_file(path, answers)
-    # The second statement needs no citation, or the judge did not see it: CiteEval has no value of it. A judge's
-    # missing verdict stays missing.
-    assert {
-        name: [(one.start, None if one.reason == "absent" else one.value) for one in own.itertuples()]
-        for name, own in found.groupby("measure", sort=False)
-    } == {"auto": [(0, 0.5)], "lqac_f1": [(0, None), (16, 0.0)], "attrscore_strict_gpt": [(0, 1.0), (16, 0.0)]}

@@ -65,7 +65,11 @@ def hold(recorded):
             for block in table.blocks
             for line in block.lines
         ]
-        return [table.headings, lines, [keys, *([record.get(key, "-") for key in keys] for record in table.records)]]
+        return [
+            table.headings,
+            lines[:12],
+            [keys, *([record.get(key, "-") for key in keys] for record in table.records)],
+        ]
 
     def held(name, tables, **more):
         notes = dict.fromkeys(note for table in tables for note in table.footer)
@@ -74,6 +78,7 @@ def hold(recorded):
         told = [re.sub(r"[0-9a-f]{12}|\|parser:[^|]*|\|metaeval:.*", "#", line).split("|") for line in signed]
         told = told[:1] + [[field for field in own if field not in told[0]] for own in told[1:]]
         notes = [[note.label, note.text, *note.items] for note in notes]
+        tables = [table for table in tables if table.name != "replies"]
         recorded.held(name, {table.name: printed(table) for table in tables} | {"notes": notes, "signed": told} | more)
 
     return held
