@@ -2,8 +2,11 @@
 
 import json
 import re
+from dataclasses import astuple
 
 import pytest
+
+OPTIONS = {"pipeline", "profile", "units", "splitter", "denominator", "stray", "matched", "partial", "premise"}
 
 
 @pytest.fixture(scope="session")
@@ -82,3 +85,24 @@ def hold(recorded):
         recorded.held(name, {table.name: printed(table) for table in tables} | {"notes": notes, "signed": told} | more)
 
     return held
+
+
+@pytest.fixture(scope="session")
+def told(recorded):
+    """All that a result tells: records, what is printed, notes by their numbers, and the rows of answers and marks."""
+
+    def of(result):
+        tables = {}
+        for name, table in result.items():
+            printed = [
+                [block.title, line.name, *(list(filter(None, astuple(cell))) for cell in line.cells)]
+                for block in table.blocks
+                for line in block.lines
+            ]
+            settings = {key: value for key, value in table.settings.items() if key in OPTIONS}
+            tables[name] = [table.headings, [[*row.values()] for row in table.records], printed, settings]
+        notes = [[note.label, note.text, note.items] for note in (*result.notes, *result.missing)]
+        rows = {name: [[*row.values()] for row in table.records] for name, table in result.rows.items()}
+        return recorded.plain([tables, notes, rows])
+
+    return of

@@ -47,7 +47,7 @@ def cited(tmp_path):
         path = tmp_path / name
         path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         settings = {"results": tmp_path / "results", "store": tmp_path / "scores.sqlite", "splitter": "rules"}
-        return metaeval.cite.support(path, interval={"resamples": 20}, **{**settings, **options})
+        return metaeval.cite.support(path, interval={"resamples": 20, "fewest": 2}, **{**settings, **options})
 
     return run
 
@@ -247,3 +247,20 @@ def test_a_metric_can_be_held_to_the_citations_that_people_judged(cited):
     assert [values_of(one)["old", "overlap", "fact_citations"] for one in (every, result)] == [2, 1]
     left_out = [line for line in result.rows["citations:overlap"] if line["state"] == "unjudged"]
     assert [(line["answer"], line["reason"], line["score"]) for line in left_out] == [("old/1", "not judged", None)]
+
+
+def test_all_that_is_told_of_levels_is_as_recorded(cited, told, recorded):
+    blank = [{**row, "segments": {"dam": SOURCES["dam"]}} for row in JUDGEMENTS]
+    texts = [
+        "Dams store cold water [1]. Geese sing [1][2]. Barges carry coal [9]. Nobody knows. Dams [3] store [1] it."
+    ]
+    own = [{"text": text, "passages": [SOURCES["dam"], "Geese sing loudly.", ""]} for text in texts]
+    runs = [
+        (JUDGEMENTS, {}), (RESOLVED, {"nli": "overlap"}), (RESOLVED, {"nli": "overlap", "matched": True}),
+        (JUDGEMENTS, {"denominator": "topics"}), (JUDGEMENTS, {"denominator": "4", "measures": "trec"}),
+        (own, {"nli": "overlap", "threshold": 0.9, "partial": 0.5}), (own, {"nli": "overlap", "stray": "none"}),
+        (own, {"nli": "overlap,rouge", "threshold": "soft"}), (blank, {"nli": "overlap", "measures": "fact"}),
+        ([FACT, {**FACT, "id": 2, "citations": [], "citations_deduped": {}}], {}),
+    ]  # fmt: skip
+    held = {number: told(cited(rows, **options)) for number, (rows, options) in enumerate(runs, start=1)}
+    recorded.held("cited-support", held)
