@@ -91,7 +91,7 @@ def hold(recorded):
 def told(recorded):
     """All that a result tells: records, what is printed, notes by their numbers, and the rows of answers and marks."""
 
-    def of(result):
+    def of(result, kinds=("answers", "sentences", "citations")):
         tables = {}
         for name, table in result.items():
             printed = [
@@ -102,7 +102,8 @@ def told(recorded):
             settings = {key: value for key, value in table.settings.items() if key in OPTIONS}
             tables[name] = [table.headings, [[*row.values()] for row in table.records], printed, settings]
         notes = [[note.label, note.text, note.items] for note in (*result.notes, *result.missing)]
-        rows = {name: [[*row.values()] for row in table.records] for name, table in result.rows.items()}
+        shown = {name: table for name, table in result.rows.items() if name.split(":")[0] in kinds}
+        rows = {name: [[*row.values()] for row in table.records] for name, table in shown.items()}
         return recorded.plain([tables, notes, rows])
 
     return of

@@ -112,6 +112,17 @@ def test_what_all_answers_add_is_the_whole_reversal(cited, factor):
     assert sum(cause["adds"] for cause in flip_causes(cited, [one, other], 0, 1)) == pytest.approx(reversal, abs=1e-14)
 
 
+def test_all_that_is_told_of_the_tables_on_paper_is_as_recorded(sheets, told, recorded):
+    turned = table(("left", "ax ay az bx"), ("right", "ax ay az cx"), ("third", "by cx cy cz"), resamples=20)
+    absent = [Answer("a: none", "", (), group="w", system="a")]
+    lacking = [("ax", "claim 1", "Claim of a on x.", "failed"), ("bx", "claim 2", "Claim of b.", "too long")]
+    open_ = table(absent=absent, resamples=9, unit="sentence")
+    open_.add("half", lambda missing: {"recall": means([missing, *[1.0] * 8, 0.0]).times(0.5)}, lacking=lacking)
+    open_.add(TEXT, lambda missing: {"f1": means([0.5] * 10)}, whole={"all": lambda rows: float(rows.size)})
+    results = {"two": sheets, "three": turned.done(()).value, "open": open_.done(()).value}
+    recorded.held("cited-tables", {name: [told(one), len(one.estimates)] for name, one in results.items()})
+
+
 def test_missing_verdicts_bound_the_values_of_their_system_alone():
     cited = table(resamples=0)
     cited.add(

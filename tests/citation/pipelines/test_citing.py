@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -304,29 +305,7 @@ def test_options_are_those_of_the_command_and_others_are_refused(cite):
 
 
 def test_all_that_is_told_of_claims_is_as_recorded(cite, told, recorded):
-    pairs = [{"question": "Who?", "short_answers": ["coal", "peat"]}, {"question": "When?", "short_answers": ["never"]}]
-    texts = [
-        "Barges carry coal [1][2]. Fish swim in water [7]. Geese sing. Rivers are long [2][3][2].",
-        "Peat [1]. [3]",
-    ]
-    rows = [
-        {"id": f"{system}{n}", "question": f"Q{n}?", "text": text, "passages": RIVER, "system": system}
-        for system, shift in (("new", 0), ("old", 1))
-        for n, text in enumerate(
-            [*texts, "Barges carry fish [3], peat [1] and coal [2].\nFish [1]. Coal.[2] Peat [2]."]
-        )
-        if n + shift
-    ]
-    rows[0]["reference"] = {
-        "qa_pairs": pairs,
-        "answers": [["coal"], ["fish", "trout"]],
-        "claims": ["Barges carry coal."],
-    }
-    runs = [
-        {}, {"nli": "overlap,rouge"}, {"threshold": "soft"}, {"profile": "released", "threshold": 0.4},
-        {"profile": "aliice", "uncited": "fails"}, {"units": "list", "leading": "move all"}, {"measures": "str_em,length"},
-        {"premise": "chunks", "chunk": {"size": 3}}, {"leading": "keep", "measures": "claims_nli"},
-    ]  # fmt: skip
+    runs = json.loads(Path(__file__).with_name("told_runs.json").read_text(encoding="utf-8"))
     usual = {"nli": "overlap", "interval": {"resamples": 50, "fewest": 2}}
-    held = {number: told(cite("alce", rows, **{**usual, **run})) for number, run in enumerate(runs, start=1)}
-    recorded.held("cited-alce", held)
+    results = [cite("alce", runs["answers"], **{**usual, **run}) for run in runs["alce"]]
+    recorded.held("cited-alce", {number: told(one, ["answers"]) for number, one in enumerate(results)})

@@ -5,6 +5,7 @@ Sources are single words, so that the metric `overlap` gives each verdict by sig
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -250,17 +251,13 @@ def test_a_metric_can_be_held_to_the_citations_that_people_judged(cited):
 
 
 def test_all_that_is_told_of_levels_is_as_recorded(cited, told, recorded):
-    blank = [{**row, "segments": {"dam": SOURCES["dam"]}} for row in JUDGEMENTS]
-    texts = [
-        "Dams store cold water [1]. Geese sing [1][2]. Barges carry coal [9]. Nobody knows. Dams [3] store [1] it."
-    ]
-    own = [{"text": text, "passages": [SOURCES["dam"], "Geese sing loudly.", ""]} for text in texts]
-    runs = [
-        (JUDGEMENTS, {}), (RESOLVED, {"nli": "overlap"}), (RESOLVED, {"nli": "overlap", "matched": True}),
-        (JUDGEMENTS, {"denominator": "topics"}), (JUDGEMENTS, {"denominator": "4", "measures": "trec"}),
-        (own, {"nli": "overlap", "threshold": 0.9, "partial": 0.5}), (own, {"nli": "overlap", "stray": "none"}),
-        (own, {"nli": "overlap,rouge", "threshold": "soft"}), (blank, {"nli": "overlap", "measures": "fact"}),
-        ([FACT, {**FACT, "id": 2, "citations": [], "citations_deduped": {}}], {}),
-    ]  # fmt: skip
-    held = {number: told(cited(rows, **options)) for number, (rows, options) in enumerate(runs, start=1)}
+    runs = json.loads(Path(__file__).with_name("told_runs.json").read_text(encoding="utf-8"))
+    rows = {
+        "judgements": JUDGEMENTS,
+        "resolved": RESOLVED,
+        "own": runs["own"],
+        "blank": [{**row, "segments": {"dam": SOURCES["dam"]}} for row in JUDGEMENTS],
+        "fact": [FACT, {**FACT, "id": 2, "citations": [], "citations_deduped": {}}],
+    }
+    held = {number: told(cited(rows[of], **options)) for number, (of, options) in enumerate(runs["support"])}
     recorded.held("cited-support", held)
