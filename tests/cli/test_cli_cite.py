@@ -45,7 +45,7 @@ def scores(folder, name="citation-scores"):
 
 
 @pytest.mark.parametrize("profile", ["paper", "released"])
-def test_alce_from_file_to_tables(ran, write, tmp_path, profile):
+def test_alce_from_file_to_tables(ran, write, tmp_path, profile, recorded):
     ended = ran("cite", "alce", write({"data": ITEMS}), "--nli", "overlap", "--profile", profile, *QUICK)
     folder = tmp_path / "results" / "latest"
     found = scores(folder)
@@ -60,6 +60,7 @@ def test_alce_from_file_to_tables(ran, write, tmp_path, profile):
     assert "supported from 0.63 on" in ended.out
     assert [row["recall"] for row in lines_of(folder / "per-answers-overlap.jsonl")] == [1.0, 0.0]
     assert [row["precision"] for row in lines_of(folder / "per-citations-overlap.jsonl")] == [1, 1, 0, 0, None]
+    recorded.held(f"cited-alce-{profile}", recorded.sheets(folder))
     ran("results", "export")
     assert [row["claims_supported"] for row in csv_rows(folder / "per-sentences-overlap.csv")] == ["1", "1", "0", "0"]
     for suffix in ("json", "txt", "md", "tex", "csv"):

@@ -63,7 +63,7 @@ def counts(folder):
     return {(one["system"], one["round"], one["count"]): one["value"] for one in records(folder, "improving-edits")}
 
 
-def test_round_after_round_until_nothing_changes(asked, ran, contents, fake, answers, tmp_path):
+def test_round_after_round_until_nothing_changes(asked, ran, contents, fake, answers, tmp_path, recorded):
     words = ("cite", "improve", answers, "-o", "one.jsonl", "--rounds", "5", *QUICK)
     _, server = asked(judge, *words, faults=0.3, kinds=fake.QUICK_FAULTS, seed=3)
     # Contexts of eight answers once, since no edit changes a statement's words; their citations as they were, with
@@ -108,6 +108,7 @@ def test_round_after_round_until_nothing_changes(asked, ran, contents, fake, ans
     changes = lines_of(folder / "changes.jsonl")
     assert (len(changes), changes[0]["edits"], changes[8]["edits"]) == (16, "1: DELETE_1:1", "1: DELETE_1:3")
     assert changes[8]["before"] == changes[0]["after"] == "On day 0 of 0, rain and snow [2] fell [3]. Fog rose."
+    recorded.held("cited-improve-rounds", recorded.sheets(folder))
 
 
 def test_a_judge_that_goes_in_circles_is_stopped(asked, answers, tmp_path, items):
@@ -137,7 +138,7 @@ def test_a_judge_that_goes_in_circles_is_stopped(asked, answers, tmp_path, items
     assert left == 1
 
 
-def test_replies_that_say_nothing_leave_the_answers_as_they_were(asked, answers, tmp_path, items):
+def test_replies_that_say_nothing_leave_the_answers_as_they_were(asked, answers, tmp_path, items, recorded):
     def half(body):
         """No use for system 0; of system 1 every edit is impossible, and the second statement is skipped."""
         editing, found = statements_of(body["messages"][0]["content"])
@@ -168,6 +169,7 @@ def test_replies_that_say_nothing_leave_the_answers_as_they_were(asked, answers,
     # Of both systems, which have four answers each.
     ends = [sum(found[f"system {one}", 0, "auto"][end] for one in (0, 1)) / 2 for end in ("worst", "best")]
     assert f"over all answers is from {ends[0]:.3f} to {ends[1]:.3f} " in " ".join(ended.out.split())
+    recorded.held("cited-improve-nothing", recorded.sheets(tmp_path / "results/latest"))
 
 
 def test_a_judge_of_whom_nothing_can_be_read_improves_nothing(asked, fake, answers, tmp_path):

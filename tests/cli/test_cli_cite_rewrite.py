@@ -53,7 +53,7 @@ def sheet(folder, name):
     return {record["measure"]: record for record in json.loads((folder / f"{name}.json").read_text())["records"]}
 
 
-def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(asked, ran, answers, fake, tmp_path):
+def test_from_answers_over_a_faulty_endpoint_to_what_changed(asked, ran, answers, fake, tmp_path, recorded):
     # With this seed four of the first seven attempts meet a fault, each another one.
     faults = {"faults": 0.4, "kinds": fake.QUICK_FAULTS, "seed": 16}
     ended, server = asked(by_rule, "cite", "rewrite", answers, *QUICK, **faults)
@@ -86,6 +86,7 @@ def test_from_answers_over_a_faulty_endpoint_to_the_claims_that_changed(asked, r
     assert changed["sentence"] == ITEMS[0]["output"].replace(" [1]", "").replace(" [2]", "")
     assert (changed["joint_before"], changed["joint_after"]) == (True, False)
     assert (changed["score_before"], changed["score_after"]) == (1.0, 0.4)
+    recorded.held("cited-rewrite", recorded.sheets(folder))
     ran("results", "export")
     rows = csv_rows(folder / "per-rewritings-overlap.csv")
     assert [row["state"] for row in rows] == ["rewritten"] * 6 + ["unparsed"]

@@ -64,7 +64,7 @@ def counts(folder):
 
 
 @pytest.mark.parametrize(("strategy", "requests"), [("truncated", 6), ("summary", 18 + 6)])
-def test_answers_come_through_faults(asked, contents, fake, questions, tmp_path, strategy, requests):
+def test_answers_come_through_faults(asked, contents, fake, questions, tmp_path, strategy, requests, recorded):
     words = ("cite", "generate", questions, "-o", "one.jsonl", "--budget", "1", "--strategy", strategy, *QUICK)
     ended, server = asked(writer, *words, faults=0.4, kinds=fake.QUICK_FAULTS, seed=16)
     assert sorted(server.completed.values()) == [1] * requests
@@ -87,9 +87,10 @@ def test_answers_come_through_faults(asked, contents, fake, questions, tmp_path,
     # The fake server counts 100 tokens in and 10 out for every reply: 0.5 and 1.5 USD per million.
     assert found["USD for these replies"] == pytest.approx(requests * (100 * 0.5 + 10 * 1.5) / 1e6)
     assert "marks that cite no document" in ended.out
+    recorded.held(f"cited-generate-{strategy}", recorded.sheets(first))
 
 
-def test_what_failed_is_left_out_counted_and_listed(asked, fake, questions, tmp_path):
+def test_what_failed_is_left_out_counted_and_listed(asked, fake, questions, tmp_path, recorded):
     def some(body):
         prompt = body["messages"][0]["content"]
         if "Sum up" in prompt:
@@ -106,6 +107,7 @@ def test_what_failed_is_left_out_counted_and_listed(asked, fake, questions, tmp_
     found = counts(tmp_path / "results/latest")
     assert (found["left out: summary unparsed"], found["left out: answer unparsed"], found["answers"]) == (1, 1, 4)
     assert "q2 (summary unparsed), q5 (answer unparsed)" in " ".join(ended.out.split())
+    recorded.held("cited-generate-failed", recorded.sheets(tmp_path / "results/latest"))
 
 
 def test_no_answer_at_all_writes_nothing(asked, fake, questions, tmp_path):

@@ -100,7 +100,15 @@ def told(recorded):
                 for line in block.lines
             ]
             settings = {key: value for key, value in table.settings.items() if key in OPTIONS}
-            tables[name] = [table.headings, [[*row.values()] for row in table.records], printed, settings]
+            groups = [[group.title, group.columns] for group in table.groups]
+            tables[name] = [
+                table.title,
+                groups,
+                table.headings,
+                [[*row.values()] for row in table.records],
+                printed,
+                settings,
+            ]
         notes = [[note.label, note.text, note.items] for note in (*result.notes, *result.missing)]
         shown = {name: table for name, table in result.rows.items() if name.split(":")[0] in kinds}
         rows = {name: [[*row.values()] for row in table.records] for name, table in shown.items()}

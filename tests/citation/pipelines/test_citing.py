@@ -306,6 +306,6 @@ def test_options_are_those_of_the_command_and_others_are_refused(cite):
 
 def test_all_that_is_told_of_claims_is_as_recorded(cite, told, recorded):
     runs = json.loads(Path(__file__).with_name("told_runs.json").read_text(encoding="utf-8"))
-    usual = {"nli": "overlap", "interval": {"resamples": 50, "fewest": 2}}
+    usual = {"nli": "overlap", "splitter": "rules", "interval": {"resamples": 50, "fewest": 2}}
     results = [cite("alce", runs["answers"], **{**usual, **run}) for run in runs["alce"]]
     recorded.held("cited-alce", {number: told(one, ["answers"]) for number, one in enumerate(results)})
