@@ -5,6 +5,7 @@ import random
 import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -96,6 +97,34 @@ def test_worked_examples_have_documents_by_the_settings_of_the_questions(tmp_pat
     assert len(example.passages) == 6
     number = int(re.search(r"\[(\d)\]", example.text)[1])
     assert (places(example, 7)[number - 1], example.question) == (9, "What of 7?")
+
+
+def test_documents_of_every_setting_are_as_recorded(tmp_path, recorded):
+    def of(number, text, count, **fields):
+        one = numbered(number, text, count)
+        short = [replace(each, snippet="Irrelevant." if at == 2 else f"S{at}" * (at % 3), summary="x" * (at > 3))
+                 for at, each in enumerate(one.passages)]  # fmt: skip
+        return replace(one, passages=tuple(short), **fields)
+
+    asked = [of(1, "So [2][4].", 6), of(2, "One [1], [9] and [3, 1].", 4, id="b"), of(3, "All [2].", 3, first=0)]
+    (tmp_path / "shots.jsonl").write_text(own_lines([of(7, "It is so [3]. Yes [1].", 5)]))
+    held = {}
+    for number, setting in enumerate(
+        json.loads(Path(__file__).with_name("generation_replies.json").read_text())["tasks"]
+    ):
+        options = GenerationOptions(**setting, shots=tmp_path / "shots.jsonl")
+        told = [options.in_use, options.condition, options.beginning, options.of_document_alone]
+        try:
+            questions, shots, notes = task_of(asked, options)
+        except UserError as error:
+            held[number] = [*told, recorded.plain(str(error))]
+            continue
+        rows = [
+            [one.id, one.sample, one.first, one.text, [each.text for each in one.passages]]
+            for one in (*questions, *shots)
+        ]
+        held[number] = [*told, rows, notes]
+    recorded.held("readers-documents", held, whole=True)
 
 
 DOCS = [

@@ -3,11 +3,13 @@
 import json
 import re
 from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
 
 import pytest
 
 from metaeval.citation.data_model import Answer, Passage
-from metaeval.citation.generation.generate import first_requests, generate, largest_requests
+from metaeval.citation.generation.generate import counts_of, first_requests, generate, largest_requests
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.stage_requests import (
     load_prompts,
@@ -332,6 +334,40 @@ def test_a_worked_example_shows_the_choices_and_the_last_sentence():
         assert documents(example) == {1: ("Ems", shown[0]), 2: ("", shown[1])}
     with pytest.raises(UserError, match=r'example "q7" lacks a summary \(unparsed\)'):
         generate([question()], Model(lambda _: "No."), two_stage(), CHAT, shots=[shot()])
+
+
+SAID = json.loads(Path(__file__).with_name("generation_replies.json").read_text(encoding="utf-8"))
+
+
+def teller(form):
+    """A model whose replies are told one after the other, by stage: what they hold beside the rules is counted."""
+    left = {stage: cycle(replies) for stage, replies in SAID[form].items()}
+    stages = {"summary": "Sum up", "choice": CHOICE, "sentence": SENTENCE}
+
+    def say(prompt):
+        asked = prompt.rpartition("\n\n\n")[2]
+        said = next(left[next((stage for stage, words in stages.items() if words in asked), "answer")])
+        return reply(said[0], said[1]) if isinstance(said, list) else said
+
+    return Model(say)
+
+
+def test_requests_and_drafts_of_every_strategy_are_as_recorded(recorded):
+    """Of a request the numbers count: each document names itself in each of its sentences."""
+    texts = ["It is 11. Long 12 km. They say 13.", "Coal 21. So.", " ", "Fish 41 swim there. Eels 42."]
+    passages = tuple(Passage(text, "T" * (at == 1), snippet="Snip 7." * at) for at, text in enumerate(texts))
+    asked = [replace(question(number, passages), sample=number % 2 or None) for number in range(1, 6)]
+    shots = [replace(question(8, passages[:2]), text="It is 11 [1]. So [2]. Yes."), replace(SHOT, text="Eels [2]. No.")]
+    held = {}
+    for number, (form, options, examples) in enumerate(SAID["runs"]):
+        model, chat, options = teller(form), CHAT.model_copy(update={"output": form}), GenerationOptions(**options)
+        results = generate(asked, model, options, chat, "tiny", shots[:examples])
+        estimated = [first_requests(asked, options, chat, shots[:examples]), largest_requests(asked, options, chat)]
+        rounds = [[[one.sample, prompt_of(one)] for one in rows] for rows in (*model.rounds, *estimated)]
+        names = ("text", "documents", "shown", "steps", "stage", "trouble", "problems")
+        drafts = [[each.answer and each.answer.text, *(getattr(each, name) for name in names)] for each in results]
+        held[number] = [drafts, counts_of(results), recorded.plain(rounds), options.in_use, options.condition]
+    recorded.held("readers-generation", held, whole=True)
 
 
 def test_truncated_shows_the_beginning_of_every_document():
