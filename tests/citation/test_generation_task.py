@@ -107,7 +107,7 @@ def test_documents_of_every_setting_are_as_recorded(tmp_path, recorded):
         return replace(one, passages=tuple(short), **fields)
 
     asked = [of(1, "So [2][4].", 6), of(2, "One [1], [9] and [3, 1].", 4, id="b"), of(3, "All [2].", 3, first=0)]
-    (tmp_path / "shots.jsonl").write_text(own_lines([of(7, "It is so [3]. Yes [1].", 5)]))
+    (tmp_path / "shots.jsonl").write_text(own_lines([of(7, "It is so [5]. Yes [1].", 5)]))
     held = {}
     for number, setting in enumerate(
         json.loads(Path(__file__).with_name("generation_replies.json").read_text())["tasks"]

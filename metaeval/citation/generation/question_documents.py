@@ -29,6 +29,8 @@ def task_of(questions: Sequence[Answer], options: GenerationOptions) -> tuple[li
     if options.document_text != "text":
         questions = _shortened(questions, options, notes)
         shots = _shortened(shots, options, of_shots) if shots else shots
+        if bare := next((shot for shot in shots if not cited(shot.text)), None):
+            raise UserError(f"The worked example {shown(bare.id)} cites no document with a {options.document_text}.")
     elif short := [question for question in questions if len(question.passages) < (number or 0)]:
         some, held = f"{len(short):,} of {len(questions):,} questions have", len(short[0].passages)
         raise UserError(f"documents={number} are more than {some} ({shown(short[0].id)}: {held}): set documents lower.")
@@ -74,13 +76,13 @@ def _shortened(questions: Sequence[Answer], options: GenerationOptions, notes: C
         raise UserError(f"No document has a {name}: give a file such as ALCE's, or set document_text=text.")
     kept = []
     for question in questions:
-        held = [passage for passage in question.passages if getattr(passage, name)]
-        passages = tuple(passage for passage in held if _IRRELEVANT not in getattr(passage, name).lower())
-        notes[f"documents with an irrelevant {name}, passed over"] += len(held) - len(passages)
+        held = {at: text for at, each in enumerate(question.passages, start=1) if (text := getattr(each, name))}
+        order = [at for at, text in held.items() if _IRRELEVANT not in text.lower()]
+        notes[f"documents with an irrelevant {name}, passed over"] += len(held) - len(order)
         notes[f"documents without a {name}, left out"] += len(question.passages) - len(held)
-        notes["questions with fewer documents than asked for"] += most is not None and len(passages) < most
-        notes[f"questions without a {name}, whose first document is shown"] += not passages
-        kept.append(replace(question, passages=passages or question.passages[:1]))
+        notes["questions with fewer documents than asked for"] += most is not None and len(order) < most
+        notes[f"questions without a {name}, whose first document is shown"] += not order
+        kept.append(_with_documents(question, order or [1]))
     return kept
 
 
@@ -124,13 +126,15 @@ def shuffled(answer: Answer, seed: int) -> Answer:
 def _with_documents(answer: Answer, order: Sequence[int], more: Sequence[Passage] = ()) -> Answer:
     """Return an answer with its documents in `order` (numbers from 1), then the passages `more`, and marks renumbered.
 
-    Marks of documents that are left out keep their number. All readable marks are written as [n].
+    Marks of documents that are left out go with them. All other readable marks are written as [n].
     """
     renumbered = {old: new for new, old in enumerate(order, start=1)}
+    gone = {*range(1, len(answer.passages) + 1)} - renumbered.keys()
     text, end = "", 0
     for mark in find_marks(answer.text, first=answer.first):
         if mark.number is not None:
-            text += answer.text[end : mark.start] + f"[{renumbered.get(mark.number, mark.number)}]"
+            text += answer.text[end : mark.start]
+            text = text.rstrip() if mark.number in gone else f"{text}[{renumbered.get(mark.number, mark.number)}]"
             end = mark.end
     passages = (*(answer.passages[place - 1] for place in order), *more)
     return replace(answer, text=text + answer.text[end:], passages=passages, first=1)
