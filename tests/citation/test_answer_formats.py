@@ -10,29 +10,16 @@ import pytest
 import metaeval
 from metaeval.citation.marks_and_sentences import cleaned
 from metaeval.citation.readers.answer_files import FORMATS, form_of_answers, gather, read_answers, read_questions
-from metaeval.citation.readers.cited_to_answers import read_cited
 from metaeval.core.errors import UserError
 from metaeval.corpus.data_rows import DataRow
 from metaeval.decisions.citation_items import items_of
-from tests.citation.answer_shapes import BYTES, EXPECTED, FIRST, SECOND, SHAPES, TEXT, URL, UTF16, A, B, annotation
+from tests.citation.answer_shapes import EXPECTED, SECOND, SHAPES, URL, A, B
 
 
 def written(folder, *records, name="a.jsonl"):
     path = folder / name
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
-
-
-def reading(record, form):
-    return read_cited(FORMATS[form], [DataRow("line 1", record)])
-
-
-def block(text, *citations):
-    return {"type": "text", "text": text, "citations": [*citations]}
-
-
-def chat(text, *annotations):
-    return {"choices": [{"message": {"content": text, "annotations": [*annotations]}}]}
 
 
 @pytest.mark.parametrize("form", SHAPES)
@@ -71,23 +58,6 @@ def test_request_and_reply_can_also_be_text_or_a_batch(tmp_path):
     assert len(metaeval.label(objects, n=4, metric="overlap").records) == 4
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        {"type": "text", "media_type": "text/plain", "data": A},
-        {"type": "content", "content": A},
-        {"type": "content", "content": [{"type": "text", "text": A}]},
-    ],
-)
-def test_a_document_of_anthropic_is_its_text_and_not_the_quote_alone(source):
-    citation = {"type": "char_location", "document_index": 0, "cited_text": A[:4]}
-    document = {"type": "document", "title": "D", "source": source}
-    request = {"messages": [{"role": "user", "content": [document]}]}
-    record = {"request": request, "response": {"content": [block(FIRST, citation)]}}
-    (passage,) = reading(record, "anthropic").answers[0].passages
-    assert passage.text == A
-
-
 def test_one_object_on_several_lines_is_one_answer_and_the_sdk_writes_snake_case(tmp_path):
     path = tmp_path / "reply.json"
     path.write_text(json.dumps(SHAPES["gemini"], indent=2))
@@ -98,90 +68,6 @@ def test_one_object_on_several_lines_is_one_answer_and_the_sdk_writes_snake_case
         text = text.replace(name, re.sub("([A-Z])", r"_\1", name).lower())
     assert all(f'"{name}": ' in text for name in ("grounding_chunk_indices", "retrieved_context", "start_index"))
     assert read_answers(written(tmp_path, json.loads(text)))[0].text == EXPECTED["gemini"]
-
-
-def moved(**segment):
-    """The record of Gemini with another place of its first span."""
-    record = json.loads(json.dumps(SHAPES["gemini"]))
-    record["candidates"][0]["groundingMetadata"]["groundingSupports"][0]["segment"].update(segment)
-    return reading(record, "gemini")
-
-
-def test_a_span_is_placed_where_its_text_stands_in_any_unit():
-    before = len(f"{FIRST} ".encode())
-    for start in (BYTES[0], BYTES[0] - before):  # also within a part
-        found = moved(partIndex=1, startIndex=start, endIndex=start + BYTES[1] - BYTES[0])
-        assert found.answers[0].text == EXPECTED["gemini"]
-    result = moved(startIndex=UTF16[0], endIndex=UTF16[1])
-    assert result.answers[0].text == EXPECTED["gemini"]
-    assert "UTF-16 units: 2, bytes: 1" in next(result.notes())
-    result = moved(startIndex=UTF16[0] + 1, endIndex=UTF16[1])  # the text stands elsewhere
-    assert result.answers[0].text == f"{FIRST[:-1]} [1]. {SECOND}"
-    assert next(iter(result.losses())) == "2 citations with offsets that fit the text in no unit"
-
-
-NOT_LISTED = "1 citation pointing at a source that the record does not list"
-
-
-def test_annotations_of_gateways_are_claims_or_counted_by_the_marks():
-    result = reading(chat(TEXT, annotation(0, len(FIRST))), "openai-chat")  # the claim in place of the mark
-    assert result.answers[0].text == f"{FIRST[:-1]} [1]. {SECOND}"
-    assert "code points, unverified: 1" in next(result.notes())
-    annotations = [annotation(0, 0, f"{URL}{number}") for number in range(8)]
-    result = reading(chat("In 1999.[8] Free.[9]", *annotations), "openai-chat")
-    assert result.answers[0].text == "In 1999 [8]. Free [9]."
-    assert next(result.losses()) == NOT_LISTED
-    lost = reading(chat("In 1999.", *annotations), "openai-chat").losses()
-    assert next(lost) == "8 citations with offsets that fit the text in no unit"
-
-
-def output(text, *before):
-    return {"output": [*before, {"type": "message", "content": [{"type": "output_text", "text": text}]}]}
-
-
-def test_tokens_and_results_are_the_sources_of_marks():
-    text = "In 1999.\ue200cite\ue202turn0search0\ue202turn0search5\ue201 Free."
-    (answer,) = reading(output(text), "openai").answers
-    assert answer.text == "In 1999 [1][2]. Free."
-    assert [passage.source for passage in answer.passages] == ["turn0search0", "turn0search5"]
-    results = [{"title": "T", "url": URL, "snippet": A}, {"title": "U", "url": "https://b.example", "snippet": B}]
-    agent = output("In 1999.[1][2]", {"type": "search_results", "results": results})
-    sonar = {**chat("In 1999.[1][2]"), "citations": [URL], "search_results": results}
-    for record, form in ((agent, "openai"), (sonar, "openai-chat")):
-        (answer,) = reading(record, form).answers
-        assert (answer.text, [passage.text for passage in answer.passages]) == ("In 1999 [1][2].", [A, B])
-    del sonar["search_results"]
-    assert next(reading(sonar, "openai-chat").losses()) == NOT_LISTED
-
-
-def test_a_claim_of_several_sentences_has_its_marks_in_each_and_other_brackets_become_round():
-    cited = {"type": "char_location", "document_index": 0, "cited_text": A}
-    result = reading({"content": [block(TEXT, cited)]}, "anthropic")
-    assert result.answers[0].text == f"{FIRST[:-1]} [1]. {SECOND[:-1]} [1]."
-    result = reading({"content": [block("So [3] or [note 4].", {"url": URL, "cited_text": A})]}, "anthropic")
-    assert result.answers[0].text == "So (3) or (note 4) [1]."
-    assert "2 brackets of the texts read as round" in " ".join(result.losses())
-
-
-@pytest.mark.parametrize(
-    ("cited", "text", "reason"),
-    [
-        ([0, 1], "It is so [1][2].", None),
-        (["d2"], "It is so [2].", None),
-        ({"d2": 0.9, "d9": 0.2}, "It is so [2][3].", None),
-        ([2, -1, 0], "It is so [3][1].", "2 citations pointing at a source that the record does not list"),
-        (None, "It is so.", None),
-    ],
-)
-def test_citations_of_trec_are_indices_ids_or_weights(cited, text, reason):
-    record = {"run_id": "r", "topic_id": "7", "references": ["d1", "d2"]}
-    result = reading({**record, "answer": [{"text": "It is so.", "citations": cited}]}, "trec")
-    assert (result.answers[0].text, result.answers[0].id, result.answers[0].group) == (text, "r/7", "7")
-    assert next(result.losses(), None) == reason or reason is None
-    # An index counts a reference that is listed twice.
-    answer = [{"text": "It is so.", "citations": [2]}, {"text": "It was.", "citations": [1]}]
-    (read,) = reading({**record, "references": ["d1", "d1", "d2"], "answer": answer}, "trec").answers
-    assert (read.text, [passage.source for passage in read.passages]) == ("It is so [2]. It was [1].", ["d1", "d2"])
 
 
 def test_a_report_can_be_a_markdown_file_and_what_is_left_out_is_told(tmp_path, caplog):

@@ -38,32 +38,6 @@ def written(folder, name, *rows):
     return path
 
 
-def test_alce_is_an_object_with_data_or_a_bare_list(tmp_path):
-    for content in ({"args": {}, "data": [ALCE, ALCE]}, [ALCE, ALCE]):
-        answers = read_answers(written(tmp_path, "a.json", content))
-        assert [answer.id for answer in answers] == ["1", "2"]
-        assert answers[0].passages == (Passage("x", "T"),)
-        assert (answers[0].text, answers[0].question) == ("A Dane [1].", "Who?")
-        assert answers[0].reference == {"answer": "A Dane."}
-    item = ALCE | {"docs": [{"title": "T", "text": "x", "sent": "y"}]}  # the extract before the text
-    assert read_answers(written(tmp_path, "a.json", [item]))[0].passages == (Passage("y", "T"),)
-
-
-@pytest.mark.parametrize(("question", "group"), [("Who sails?", "Who sails?"), ("", "s"), (" ", "s")])
-def test_several_samples_are_several_answers_of_one_group(tmp_path, question, group):
-    item = ALCE | {"output": ["A Dane [1].", "A Swede [1]."], "sample_id": "s", "question": question}
-    answers = read_answers(written(tmp_path, "a.json", [item, ALCE]))
-    assert [(a.id, a.sampled_id, a.sample, group_of(a), a.text) for a in answers] == [
-        ("s#1", "s", 1, group, "A Dane [1]."),
-        ("s#2", "s", 2, group, "A Swede [1]."),
-        ("2", "2", None, "Who?", "A Dane [1]."),
-    ]
-    rows = [ALCE | {"id": "q", "sample": number} for number in (0, 1)]
-    assert [(a.id, a.sample) for a in read_answers(written(tmp_path, "b.json", rows))] == [("q#0", 0), ("q#1", 1)]
-    with pytest.raises(UserError, match="sample"):
-        read_answers(written(tmp_path, "c.json", [item | {"sample": 1}]))
-
-
 @pytest.mark.parametrize("form", ["jsonl", "alce", "scholarqa", "scifi"])
 def test_answers_to_one_question_are_one_group_in_every_format(tmp_path, form):
     rows = {
@@ -100,17 +74,6 @@ def test_a_group_is_the_files_or_the_questions_or_the_ids(tmp_path):
         citation_shares([Answer("a", "", ())] * 2, [])
 
 
-def test_our_own_lines_are_read_with_their_defaults(tmp_path):
-    short = {"text": "It rained.", "passages": []}
-    full, bare = read_answers(written(tmp_path, "a.jsonl", OWN | {"first": 0, "reference": {"answer": "x"}}, short))
-    assert (full.id, full.group, full.system, full.first, full.reference) == ("a", "q", "s", 0, {"answer": "x"})
-    assert (bare.id, bare.group, bare.system, bare.first, bare.reference) == ("2", "2", "", 1, {})
-    item = SCHOLAR | {"ctxs": [{"title": "T", "text": "x"}, {"title": "U", "text": float("nan")}]}
-    (answer,) = read_answers(written(tmp_path, "a.json", [item]))
-    assert answer.passages == (Passage("x", "T"), Passage("", "U"))
-    assert (answer.first, answer.system, answer.question) == (0, "ann", "Who?")
-
-
 @pytest.mark.parametrize("packed", [False, True])
 def test_crag25_takes_its_passages_from_the_file_beside(tmp_path, packed):
     path = written(tmp_path, "study1_responses_llm.jsonl", CRAG)
@@ -129,13 +92,6 @@ def test_crag25_takes_its_passages_from_the_file_beside(tmp_path, packed):
         written(tmp_path, "study1_retrieval.jsonl", topic)
         with pytest.raises(UserError, match=says):
             read_answers(path)
-
-
-def test_json_lines_may_have_the_headings_of_a_table(tmp_path):
-    renamed = {"answer" if name == "text" else name: value for name, value in OWN.items()}
-    (of_table,) = read_answers(written(tmp_path, "table.jsonl", renamed))
-    (own,) = read_answers(written(tmp_path, "own.jsonl", OWN))
-    assert (of_table.text, of_table.passages, of_table.question) == (own.text, own.passages, own.question)
 
 
 CASES = json.loads(Path(__file__).with_name("record_cases.json").read_text(encoding="utf-8"))
@@ -210,28 +166,6 @@ SAMPLE = {
     "citations": [{"position": 23, "document": 2}, {"position": 6, "document": 1}, {"position": 6, "document": 2}],
     "documents": [{"title": "Bridge", "text": "A Danish engineer built it."}, {"text": "It opened in 1999."}],
 }
-
-
-def test_without_an_output_the_reference_is_the_answer_with_its_citations_written_in(tmp_path):
-    (answer,) = read_answers(written(tmp_path, "a.jsonl", SAMPLE))
-    # Behind "A Dane" (offset 6) both documents, in the file's order; before the full stop (offset 23) the second.
-    assert answer.text == "A Dane[1][2] built it in 1999[2]."
-    assert answer.passages == (Passage("A Danish engineer built it.", "Bridge"), Passage("It opened in 1999."))
-    assert (answer.id, group_of(answer), answer.question) == ("s1", "Who built it?", "Who built it?")
-    assert (answer.system, answer.reference, answer.first) == ("reference", {"answer": PARAGRAPH}, 1)
-
-
-@pytest.mark.parametrize("field", ["output", "text"])
-def test_a_model_output_is_read_as_it_stands_beside_the_reference(tmp_path, field):
-    (answer,) = read_answers(written(tmp_path, "a.jsonl", SAMPLE | {field: "An engineer [1, 2] did.", "system": "m"}))
-    assert (answer.text, answer.system) == ("An engineer [1, 2] did.", "m")
-    assert answer.reference == {"answer": PARAGRAPH}
-    # Samples without an id go by their number.
-    bare = {name: value for name, value in SAMPLE.items() if name != "id"}
-    bare["citations"] = [{"position": 24, "document": 2}, {"position": 0, "document": 1}]
-    first, second = read_answers(written(tmp_path, "a.jsonl", bare, bare | {"group": "g", field: None}))
-    assert first.text == "[1]A Dane built it in 1999.[2]"
-    assert (first.id, group_of(first), second.id, group_of(second)) == ("1", "Who built it?", "2", "g")
 
 
 @pytest.mark.parametrize(("change", "message"), CASES["samples"])
