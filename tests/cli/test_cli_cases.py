@@ -33,6 +33,31 @@ def test_at_a_threshold_only_wrong_decisions_are_errors():
     assert cases(9, 0.8) == [(HIGH, "b"), (HIGH, "c"), (LOW, "e"), (LOW, "d")]  # the threshold itself says supported
 
 
+def brief(line):
+    """How many words a line has, the first and the last, and those with a mark."""
+    parts = line.split(" ")
+    return [len(parts), *parts[:4], *(part for part in parts if set("[]*\\…&") & {*part}), *parts[-3:]]
+
+
+def test_every_format_shows_the_words_and_marks_of_its_record(recorded):
+    """At 60 words, at evidence that begins with the last or the first that is not shown, and over several pages."""
+    text = " ".join(f"w{number}" for number in range(130))
+    whole, more = text[:229], text[:233]  # 60 and 61 words
+    spans = [(), ((0, 2),), ((3, 5), (6, 11)), ((4, 7),), ((2, 3),), ((230, 233),), ((226, 229),)]
+    texts = [(whole, whole, ()), (more, more, ()), *((f"s{n}", text, own) for n, own in enumerate(spans))]
+    cases = []
+    for n, (statement, citation, own) in enumerate(texts):
+        what = ("a", "b_c")[n > 6], (HIGH, LOW)[n % 2], ("none", "full")[n % 2], n / 7, (None, 0.5)[n > 4]
+        cases.append(Case(*what, statement, citation, f"i{n}", own))
+    told = {
+        name: [brief(line) for line in render(cases).splitlines() if "caption{" not in line]
+        for name, render in RENDERERS.items()
+    }
+    pages = RENDERERS["latex"](sorted(cases * 3, key=lambda case: case.metric)).splitlines()
+    told["pages"] = [line for line in pages if line.endswith("tabular}") or "label" in line]
+    recorded.held("explorer-cases", told)
+
+
 HOSTILE = Case("m_1", HIGH, "none", 0.5, None, "\\input{x} <b>50%</b> | \x1b[2J", "a & b_c $d$ " + "word " * 80, "i")
 
 

@@ -24,6 +24,15 @@ def ran(cli, scored, monkeypatch):
     return cli("run", "-m", "overlap,rouge,bm25", *QUICK)
 
 
+def cells(recorded, ended):
+    """What is printed, but for the hashes, paths and versions of this machine."""
+    hashed = re.sub(r"\b[0-9a-f]{8,}\b", "", ended.out)
+    lines = [line for line in hashed.splitlines() if not line.startswith(("Versions:", "Command:", "Settings:"))]
+    return [
+        [cell.replace("-", "") if {*cell} <= {"-"} else cell for cell in row] for row in recorded.said("\n".join(lines))
+    ]
+
+
 def test_it_fits_a_screen_and_says_where_the_rest_is_and_what_is_next(ran, held):
     held("analyses-run", ran)
     lines = ran.out.splitlines()
@@ -59,8 +68,9 @@ def test_the_next_command_follows_from_the_metrics_that_lead(protocol, groups, l
     assert (words, bool(purpose)) == (command.split(), bool(command))
 
 
-def test_full_prints_every_table_with_controls_and_signatures(cli, ran, tmp_path):
+def test_full_prints_every_table_with_controls_and_signatures(cli, ran, recorded, tmp_path):
     full = cli("run", "-m", "overlap,rouge,bm25", *QUICK, "--full")
+    recorded.held("cli-full", {"printed": cells(recorded, full)})
 
     assert full.code == 0
     assert full.out.count("|metric:rouge@v1") == 3

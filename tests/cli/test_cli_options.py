@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.cli.app import retyped_command
 from metaeval.core.errors import UserError
 from tests.cli.samples import every_command
 
@@ -19,6 +20,25 @@ def test_the_pages_of_options_are_what_the_declarations_say():
     assert kept.keys() == pages.keys(), "run: python docs/options_pages.py"
     changed = [name for name, text in pages.items() if kept[name] != text]
     assert changed == [], "run: python docs/options_pages.py"
+
+
+def test_parameters_and_examples_of_commands_are_the_recorded_ones(recorded):
+    told = {}
+    for name in ("run", "view", "multiverse", "cite alce", "results cases", "metrics show"):
+        command = COMMANDS[name]
+        parameters = [
+            [*one.opts, one.metavar, one.multiple, one.required, getattr(one, "is_flag", False), one.hidden, one.help]
+            for one in command.params
+        ]
+        examples = [line.split() for line in command.help.splitlines() if line.startswith("  ")]
+        told[name] = {"parameters": parameters, "examples": examples}
+    recorded.held("cli-commands", told)
+
+
+def test_a_command_is_typed_again_with_the_columns_that_were_found(recorded):
+    typed = "export --map a=b --map=c=d -q -- 'x y' --map", "evaluate s.csv", "run --mapped a --map source=s -m m"
+    roles = {"source": "my source", "gold": "g"}
+    recorded.held("cli-retyped", {words[:9]: retyped_command(words.split(), roles).split() for words in typed})
 
 
 def test_an_option_given_twice_is_refused():

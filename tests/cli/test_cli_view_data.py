@@ -2,19 +2,26 @@
 
 import base64
 import gzip
+import hashlib
 import json
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from metaeval.core.config import load_run
 from metaeval.core.errors import UserError
+from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.explorer import explorer_page, sampled_ids
-from metaeval.explorer.page_data import View, show_job
+from metaeval.explorer.citation_lines import verdicts_of
+from metaeval.explorer.job_folders import folder_of, run_entry
+from metaeval.explorer.page_data import View, rating_levels, show_job
+from metaeval.explorer.shown_answers import is_citation_job, show_answers
 from metaeval.runs.evaluate import run
 from metaeval.runs.job import find_job, write_run
 from metrics_zoo.overlap import Overlap
+from tests.cli.samples import write_lines
 
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 
@@ -52,6 +59,63 @@ def test_the_data_of_the_page_are_those_of_the_pair_file_and_of_the_metric(job):
             link = -1 if span.link is None else span.link
             expected += [span.side == "source", span.start, span.end - span.start, round(100 * span.weight), link]
         assert own == [expected]
+
+
+RATED = [
+    {
+        **{"id": f"r{place}{system}", "group": f"g{place}", "system": system, "gold": gold, "annotator_a": gold},
+        **{"source": f"The tower is {place} m tall.", "claim": f"It is {place} m.", "note": "a", "mine": place / 20},
+        **({} if system == "two" else {"other": 0.2 * gold}),
+    }
+    for place in range(4)
+    for system, gold in (("one", 1 + place % 2), ("two", 3), ("three", 5))
+]
+ANSWER = {
+    **{"id": "a", "system": "s", "question": "Rivers?"},
+    "passages": [{"title": "Oder", "text": "The Oder is long."}, {"title": "Rhine", "text": "The Rhine is deep."}],
+    "text": "The Oder is long [1]. The Rhine is shallow and cold [2]. Nobody swims.",
+}
+
+
+def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, write_corpus, tmp_path):
+    write_lines(tmp_path / "mine.jsonl", RATED)
+    write_lines(tmp_path / "answers.jsonl", [ANSWER, {**ANSWER, "id": "b"}])
+    quick = "-s interval.resamples=20 -s comparison.permutations=20 -q".split()
+    commands = {
+        "pairs": ["run", "-m", "overlap,rouge", "-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7", *quick],
+        "ratings": ["run", "-m", "overlap", "-p", "correlation", "-d", "ratings", "--data", "mine.jsonl", *quick],
+        "citations": ["cite", "alce", "answers.jsonl", "--nli", "overlap,rouge", "-q"],
+        "facts": ["cite", "scifi", "answers.jsonl", "--nli", "overlap", "-q"],
+    }
+    told = {}
+    for kind, words in commands.items():
+        ran(*words, "--results", kind)
+        folder, most = folder_of("latest", tmp_path / kind), 1 if kind == "facts" else 5000
+        shown = show_answers(folder, None, 1) if is_citation_job(folder) else show_job(folder, View(most=most))
+        about = shown.get("job", shown)
+        entry = run_entry(folder, about)
+        told[kind] = {"entry": {**entry, "name": "", "finished": len(entry["finished"])}, "shown": shown}
+    told["fewer"] = show_job(folder_of("latest", tmp_path / "pairs"), View(most=5, explain=("rouge",)))["job"]["rows"]
+    said = json.loads(re.sub("@[0-9a-f]{12}", "", json.dumps(recorded.plain(told))))
+    recorded.held("explorer-pages", said)
+
+
+def test_lines_of_pipelines_become_verdicts_on_citations(recorded, tmp_path):
+    files = json.loads(Path(__file__).with_name("pipeline_lines.json").read_text(encoding="utf-8"))
+    for folder, own in files.items():
+        (tmp_path / folder).mkdir()
+        for name, rows in own.items():
+            write_lines(tmp_path / folder / name, rows)
+    recorded.held("explorer-verdicts", {folder: verdicts_of(tmp_path / folder) for folder in files})
+
+
+def test_ratings_are_three_levels(recorded, tmp_path):
+    told = {}
+    for golds in ([0, 1], [0, 1, 2], [1, 1.4, 2.3, 2.4, 3.6, 3.7, 5], [0, 1 / 3, 2 / 3, 1]):
+        write_lines(tmp_path / "mine.jsonl", [{"id": f"r{n}", "gold": gold, "m": n} for n, gold in enumerate(golds)])
+        words, level = rating_levels(read_ratings(tmp_path / "mine.jsonl"))
+        told[f"{golds[1:3]}"] = {**words, "of": [[gold, level(gold)] for gold in golds]}
+    recorded.held("explorer-levels", told)
 
 
 MARKS = """
@@ -110,9 +174,23 @@ def test_whole_statements_are_drawn_each_level_in_its_share(most, sizes):
     assert sampled_ids(rows[::-1], most)[::-1] == names, "whatever the order of the rows"
 
 
+def test_every_size_of_a_sample_is_drawn_as_recorded(recorded):
+    rows = [(f"{n}-{place}", f"s{n}", (n * place) % 4 - 1 or None) for n in range(9) for place in range(1 + n % 3)]
+    recorded.held("explorer-samples", {f"{most}": sampled_ids(rows, most) for most in range(1, len(rows) + 1)})
+
+
 def test_the_blocks_of_the_page_hold_the_data_as_they_are():
     value = {"text": "橋 </script> \ud800", "number": 0.1}
-    page = explorer_page("title", {"jobs": ["title"], "job-0": value})
-    (packed,) = re.findall(r'<script type="text/plain" id="job-0">\n([^<]*)\n</script>', page)
-    text = gzip.decompress(base64.b64decode(packed)).decode("utf-8")
-    assert text == '{"text":"橋 </script> ?","number":0.1}'
+    long = [hashlib.sha256(bytes([number])).hexdigest() for number in range(256)]
+    page = explorer_page("<title>", {"jobs": ["title"], "job-0": value, "job-1": long})
+    blocks = re.findall(r'<script type="text/plain" id="([^"]*)">\n([^<]*)\n</script>', page)
+    read = {name: gzip.decompress(base64.b64decode(packed)).decode("utf-8") for name, packed in blocks}
+    assert read["job-0"] == '{"text":"橋 </script> ?","number":0.1}'
+    assert (read["jobs"], json.loads(read["job-1"])) == ('["title"]', long)
+    assert {len(line) for line in dict(blocks)["job-1"].splitlines()[:-1]} == {4000}
+    assert "<title>&lt;title&gt;</title>" in page
+    # The policy names the script and the style by their hashes, without which a browser runs neither.
+    for kind in ("script", "style"):
+        (text,) = re.findall(rf"<{kind}>(.*?)</{kind}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in page
