@@ -2,15 +2,19 @@
 
 import itertools
 import random
+from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
-from metaeval.citation.data_model import Passage, Verdict
+from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.measures import bounds, estimate, group_codes, macro, micro, value_of
-from metaeval.citation.scifi.answer_measures import counts, coverages, densities, entailments, text_shares
+from metaeval.citation.parsers.dependency_parsers import find_parser
+from metaeval.citation.scifi.answer_measures import answer_rows, counts, coverages, densities, entailments, text_shares
 from metaeval.citation.scifi.data_model import ScifiOptions
 from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
+from metaeval.citation.scifi.facts import read_with_parser
 
 
 def covered(made, text, facts):
@@ -50,6 +54,66 @@ def two_answers(made):
     read = [replace(each, reference=("It is so.",)) for each in (one, other)]
     scored = made.Scored(river=1.0, gap=None, Glass=0.6)
     return read, fact_lines(read, scored), coverage_lines(read, scored)
+
+
+SHOWN = "state value citations cited_at distance passage chunk match segment_end reason cut".split()
+TEXTS = [
+    "Glass [1] or clay [9]. It rained.\n-- [2]",
+    "He swam [2][1][3] and sat [3]. [1] He ran [2].",
+    "Old [1] he ran and [2] sat. Nobody knows. It fell [2].",
+    "He swam [0] in May [1, 2]. It rained [3].",
+    "42 [1]. Tea [x3] is hot [2] or cold [4][4].",
+    "It rained.",
+    "...",
+]
+REFERENCES = [
+    {"answer": "It rained [1]. He swam."},
+    {"claims": ["Tea is hot."]},
+    {},
+    {"answer": ""},
+    {"answer": "1. Old."},
+]
+
+
+def answers_with_facts(made):
+    """Facts by the parser; some sentences and segments are lost, as where a chat model makes them."""
+    passages = (made.BRIDGE, made.RIVER, Passage(" ", "T"), Passage("One. Two two. Three three three. Four.", "N"))
+    references = [*REFERENCES, {}, {"claims": ["Old."]}]
+    pairs = zip(TEXTS, references, strict=True)
+    answers = [Answer(f"{n}", text, passages, reference=own) for n, (text, own) in enumerate(pairs)]
+    read = read_with_parser(answers, find_parser())
+    first, second, third, *others = read
+    lost = replace(second, lost={2: "failed"}, reference_lost=2, problems=Counter({"empty list of facts": 2, "a": 1}))
+    nowhere = [replace(fact, segment=(0, 9, "no reply"), trouble="unparsed") for fact in third.facts[:1]]
+    asked = [
+        replace(fact, segment=(*fact.segment[:2], way))
+        for fact, way in zip(third.facts[1:], ("not asked", "sentence", "fuzzy"), strict=False)
+    ]
+    return [first, lost, replace(third, facts=(*nowhere, *asked), lost={3: "unparsed"}), *others]
+
+
+def test_facts_of_answers_under_every_option(made, recorded):
+    read = answers_with_facts(made)
+
+    def entails(pairs):
+        scores = [(3 * len(premise) + 5 * len(claim)) % 7 / 6 for premise, claim in pairs]
+        return [
+            Verdict(score > 0.4, score, cut=score > 0.9) if score else Verdict(None, None, "failed") for score in scores
+        ]
+
+    held = {}
+    sizes = ((3, True), (256, False))
+    for group, uncited, (window, soft) in product(("max", "joint", "nearest"), ("left out", "fails"), sizes):
+        options = ScifiOptions(group=group, uncited=uncited, window=window)
+        lines, covered = fact_lines(read, entails, options, soft), coverage_lines(read, entails, soft)
+        entailed, coverage = entailments(read, lines, options), coverages(read, covered)
+        shares = {"entailed": entailed, "covered": coverage, **text_shares(read, lines)}
+        told = {name: " ".join(f"{of.hits:g}/{of.total}+{of.open}" for of in own) for name, own in shares.items()}
+        facts = [" ".join(str(getattr(line, name)) for name in SHOWN) for line in lines]
+        references = [f"{line.fact_number} {line.value} {line.reason} {line.cut}" for line in covered]
+        rows = [" ".join(map(str, row.values())) for row in answer_rows(read, entailed, coverage, options)]
+        held[f"{group}, {uncited}, {window}, {soft}"] = [told, facts, references, rows, counts(read, lines)]
+    recorded.held("scifi-options", held, whole=True)
 
 
 def test_scores_are_over_facts_or_over_answers_with_bounds(made):
