@@ -1,5 +1,6 @@
 """SCiFi's sentences, segments, chunks and assignment: hand-made texts, offsets and sizes counted by hand."""
 
+import json
 import os
 import random
 import re
@@ -24,9 +25,12 @@ from metaeval.citation.scifi.data_model import (
     find_segment,
     most_similar_run,
     read_sentences,
+    reference_texts,
     unread_marks,
+    without_marks,
 )
 from metaeval.citation.scifi.fact_entailment import chunks_of, counter, windows
+from metaeval.citation.scifi.text_statistics import citation_counts, shares_of
 
 
 def read(text, first=1):
@@ -54,27 +58,6 @@ def test_marks_go_with_the_space_before_them_and_keep_their_places():
     assert sentence.groups == (PlacedGroup(9, (Mark(10, 13, 1),)),)
 
 
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        # Behind the full stop: to the sentence before. The bracket of a list holds marks of one place.
-        ("It rained. [1, 3] It poured [2].", [("It rained.", [(10, (1, 3))]), ("It poured.", [(9, (2,))])]),
-        ("[2] It rained [1].", [("It rained.", [(0, (2,)), (9, (1,))])]),
-        # Two words stay two, whatever stood between them.
-        ("glass[1]or [2]plastic", [("glass or plastic", [(5, (1,)), (8, (2,))])]),
-        # Nothing but marks or signs is no sentence, and a list's number neither.
-        ("1. It rained [1].\n--\n2.", [("It rained.", [(9, (1,))])]),
-        ("How many? 42 [1].", [("How many?", []), ("42.", [(2, (1,))])]),
-        ("-- [1]", []),
-        ("", []),
-        # What the styles do not read stays text.
-        ("It rained [2020 edition].", [("It rained [2020 edition].", [])]),
-    ],
-)
-def test_what_is_a_sentence_and_where_its_marks_are(text, sentences):
-    assert placed(text) == sentences
-
-
 @given(st.lists(st.sampled_from(["Cups", "are", ".", "? ", "\n", " ", "[1]", "[2, 3]", "[", "]", "[x1]", "é", "1."])))
 def test_every_mark_is_in_a_group_or_reported_and_no_plain_mark_is_twice(pieces):
     answer = Answer("a", "".join(pieces), ())
@@ -91,33 +74,64 @@ def test_every_mark_is_in_a_group_or_reported_and_no_plain_mark_is_twice(pieces)
         assert 0 <= one.start < one.end <= len(answer.text)
 
 
-SENTENCE = "He made his debut in 1992, and by 1999 he had started an art school."
+def test_sentences_of_texts_with_marks(recorded):
+    """The texts are those of the record marks-read: what stands without its marks, where, and what is counted."""
+    texts = [*json.loads((recorded.FOLDER / "marks-read.json").read_text(encoding="utf-8"))]
+    held = {}
+    for text in texts:
+        answer = Answer("a", text, (), first=len(text) % 2, reference={"answer": text})
+        sentences = read_sentences(answer)
+        found = [f"{one.number} {one.start}-{one.end} {one.text} {group_texts(one.groups)}" for one in sentences]
+        lost = [f"{mark.start}-{mark.end}:{mark.number}" for mark in unread_marks(answer, sentences)]
+        counted = [*citation_counts([answer]).values(), *shares_of(citation_counts([answer] * 2)).values()]
+        held[text] = [found, lost, without_marks(text), reference_texts(answer), counted]
+    recorded.held("scifi-sentences", held, whole=True)
 
 
-@pytest.mark.parametrize(
-    ("said", "stretch", "found"),
-    [
-        ("1992", "1992", "verbatim"),  # the paper's Table 12: a segment may be one number
-        (" his debut in 1992 ", "his debut in 1992", "verbatim"),
-        ("art", "art", "verbatim"),  # the word, not the letters in "started"
-        ("tarted", "tarted", "verbatim"),
-        ("HE HAD\nstarted", "he had started", "case folded"),
-        ("made his first debut in 1992", "made his debut in 1992", "fuzzy"),
-        ("he had begun an art school", "he had started an art school", "fuzzy"),
-        ("", SENTENCE, "sentence"),
-    ],
-)
-def test_a_segment_is_found_as_far_as_it_goes(said, stretch, found):
-    segment = find_segment(SENTENCE, said)
-    assert (SENTENCE[slice(*segment[:2])], segment[2]) == (stretch, found)
-    # Of several places the first is taken, whole words before parts.
-    for sentence, text, place, way in (
-        ("in art, in art", "in art", (0, 6), "verbatim"),
-        ("In art, in ART", "iN art", (0, 6), "case folded"),
-        ("old arts, old arts", "old artx", (0, 8), "fuzzy"),
-        ("startles art and tart", "art", (9, 12), "verbatim"),
-    ):
-        assert find_segment(sentence, text) == (*place, way)
+def group_texts(groups):
+    return " ".join(
+        f"{of.at}:" + ",".join(f"{mark.start}-{mark.end}:{mark.number}" for mark in of.marks) for of in groups
+    )
+
+
+def test_segments_are_found_as_far_as_they_go(recorded):
+    """The keys of the record are sentences with what was said of them."""
+    pairs = [
+        key.split(" | ") for key in json.loads((recorded.FOLDER / "scifi-segments.json").read_text(encoding="utf-8"))
+    ]
+    held = {}
+    for sentence, said in pairs:
+        likest = [most_similar_run(sentence, said.strip(), likeness) for likeness in (0.3, 0.6, 1.0)]
+        segment = find_segment(sentence, said)
+        held[f"{sentence} | {said}"] = [segment[2], sentence[slice(*segment[:2])], segment[:2], likest]
+    recorded.held("scifi-segments", held, whole=True)
+
+
+def test_the_walk_goes_back_by_half_and_always_on(recorded):
+    sizes = [
+        [3] * 4,
+        [1] * 8,
+        [2, 9, 2],
+        [2, 2, 4],
+        [1, 1, 1, 1, 3],
+        [0, 0],
+        [],
+        [5],
+        [1, 2, 3, 4, 5, 4, 3, 2, 1],
+        [4, 4, 1],
+    ]
+    held = {f"{of}": [windows(of, window) for window in (1, 2, 4, 5, 6, 9, 40)] for of in sizes}
+    answers = [Answer("a", "", (), reference=of) for of in REFERENCES]
+    recorded.held("scifi-windows", {**held, "references": list(map(reference_texts, answers))}, whole=True)
+
+
+REFERENCES = [
+    {"claims": ["It rained.", "1. ", "It poured [1]."], "answer": "Not this."},
+    {"claims": ("--",), "answer": "It rained [1] hard [2]. 1. It poured. [3]"},
+    {"claims": ["It rained.", 3], "answer": ["It rained."]},
+    {"claims": "It rained.", "answer": "42 [1]. It fell."},
+    {"answer": " "},
+]
 
 
 WORDS = "The old bridge over the river, which a Dane had built of steel in 1999 (or so), carries Straßen-cars".split()
@@ -178,34 +192,6 @@ def test_in_long_sentences_what_is_compared_has_a_bound(monkeypatch):
     assert data_model._WORK == 800 * 750
     assert [most_similar_run("x" * size, "x" * 750, 0.9) for size in (800, 801)] == [(0, 800), None]
     assert most_similar_run(" ".join(words), " ".join([*words[:200], "zzz"]), 0.8) is None
-
-
-def test_a_vowel_sign_belongs_to_its_word():
-    sentence = "नद की नदी में नाव"
-    assert find_segment(sentence, "नद") == (0, 2, "verbatim")
-    assert find_segment("नदी में नद", "नद") == (8, 10, "verbatim"), "not the beginning of another word"
-    assert sentence[slice(*most_similar_run(sentence, "नदी मे", 0.8))] == "नदी में"
-
-
-@pytest.mark.parametrize(
-    ("sizes", "window", "chunks"),
-    [
-        # Two sentences fit; half of two is one back.
-        ([3, 3, 3, 3], 6, [(0, 2), (1, 3), (2, 4)]),
-        # Five fit; half of five, rounded down, is two back: the next starts at 3.
-        ([1] * 8, 5, [(0, 5), (3, 8)]),
-        # One that is longer than the window is a chunk of its own; nothing goes back over a chunk of one.
-        ([2, 9, 2], 4, [(0, 1), (1, 2), (2, 3)]),
-        # Going back by one would leave no room for the next sentence (2 + 4 > 4).
-        ([2, 2, 4], 4, [(0, 2), (2, 3)]),
-        # Half of four is two back, where the last one would not fit (1 + 1 + 3 > 4); from one back it does.
-        ([1, 1, 1, 1, 3], 4, [(0, 4), (3, 5)]),
-        ([0, 0], 1, [(0, 2)]),
-        ([], 4, []),
-    ],
-)
-def test_the_walk_goes_back_by_half_and_always_on(sizes, window, chunks):
-    assert windows(sizes, window) == chunks
 
 
 @given(st.lists(st.integers(0, 12), max_size=40), st.integers(1, 20))
