@@ -54,20 +54,6 @@ def test_a_metric_below_a_control_is_flagged_like_one_that_overlaps_it(pairs):
     assert set(rows["classification"].not_above["overall"]) == BEATABLE | {"overlap", "support-mini"}
 
 
-def test_the_learnt_control_is_that_metric_with_its_default_options(pairs, tmp_path):
-    (alone,) = metaeval.evaluate_scores({"mine": {}}, dataset="mini", protocols=["classification"], **QUICK)
-    options = {"support-mini": {"score": "some"}}
-    settings = {"metrics": ["support-mini"], "metric_options": options, "results": tmp_path, **QUICK}
-    (other,) = metaeval.run(dataset="mini", protocols=["classification"], **settings)
-    expected = {pair.pair_id: judge(pair.source, pair.statement).expected for pair in pairs}
-    row = evaluated(expected)["classification"]
-    for result in (alone, other):
-        values = next(row.values for row in result.rows if row.kind == "control" and row.control == "reference")
-        assert {key: value.value for key, value in values.items()} == {
-            key: value.value for key, value in row.values.items()
-        }
-
-
 def test_there_is_no_learnt_control_on_what_it_was_fitted_on_or_where_it_would_take_minutes(monkeypatch, caplog):
     found = {}
     for name, change in {

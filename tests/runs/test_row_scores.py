@@ -81,19 +81,6 @@ def test_a_score_that_hangs_on_the_other_texts_is_made_anew_for_all_rows(of_mini
         assert "+" in result.rows[0].signature.partition("over-sources:")[2].partition("|")[0]
 
 
-def test_a_metric_with_an_input_limit_reads_a_page_in_chunks(of_mini):
-    settings = {"metrics": f"{FORTY},overlap", "chunk": {"size": 40}}
-    (page,), (citation,) = (run(of_mini(unit=unit, **settings)).results for unit in ("page", "citation"))
-
-    forty, overlap = page.rows
-    assert {key: forty.values[key].value for key in AUC} == {key: citation.rows[0].values[key].value for key in AUC}
-    assert overlap.values != citation.rows[1].values  # it reads the whole page
-    assert forty.ledger.cut_tokens == 0
-    assert "|reads:chunks|" in forty.signature
-    assert "|reads:pages|" in overlap.signature
-    assert page.settings["read in chunks by"] == FORTY
-
-
 def test_a_combination_reads_chunks_where_one_of_its_members_does(of_mini):
     (result,) = run(of_mini(unit="page", metrics=f"ensemble:overlap+rouge,ensemble:overlap+{FORTY}")).results
 

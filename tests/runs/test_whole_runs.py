@@ -115,37 +115,27 @@ def ratings(of, **fields):
         gold = sum(votes.values()) / 3 if votes else gold
         system = "" if of == "texts" else "abc"[number % 3]
         pair = f"p{number // 3}{number % 3 // 2}" if of == "pairs" else ""
-        rows.append(
-            Rating(f"r{number:02}", f"g{number // 3}", gold, system, text=text, pair=pair, fields=more, votes=votes)
-        )
+        known = {"system": system, "text": text, "pair": pair, "fields": more, "votes": votes}
+        rows.append(Rating(f"r{number:02}", f"g{number // 3}", gold, **known))
     ours = {row.id: None if number % 11 == 4 else row.gold + (number % 4) / 3 for number, row in enumerate(rows)}
     theirs = {row.id: float(number % 2 + (number % 3 == 1)) for number, row in enumerate(rows)}
-    return Ratings(
-        of,
-        tuple(rows),
-        {"ours": ours, "theirs": theirs},
-        {"blank": 1},
-        levels=of == "votes",
-        unrated={"u1": "g1", "u2": "h"},
-    )
+    more = {"dropped": {"blank": 1}, "levels": of == "votes", "unrated": {"u1": "g1", "u2": "h"}}
+    return Ratings(of, tuple(rows), {"ours": ours, "theirs": theirs}, **more)
 
 
 def test_every_setting_of_a_corpus_gives_what_it_gave(settings, recorded):
     """Units, evidence rules, pools, joined chunks, pages, families of tests, controls; a metric without some scores."""
-    recorded.held(
-        "runs-corpus", {name: evaluated({**settings, **case}, corpus()) for name, case in CASES["runs"].items()}
-    )
+    runs = CASES["runs"].items()
+    recorded.held("runs-corpus", {name: evaluated({**settings, **case}, corpus()) for name, case in runs})
 
 
 def test_every_kind_of_ratings_gives_what_it_gave(settings, recorded):
     """Systems, pairs, votes with ties, edits and texts to score; protocols that need them, and those that cannot."""
     given = {**settings, "dataset": "ratings", "chunk": {}, "controls": True}
-    found = {
-        name: evaluated(
-            {**given, **case["settings"]}, ratings(case["of"]), published=case["settings"]["metrics"] == "published"
-        )
-        for name, case in CASES["rated"].items()
-    }
+    found = {}
+    for name, case in CASES["rated"].items():
+        every = case["settings"]["metrics"] == "published"
+        found[name] = evaluated({**given, **case["settings"]}, ratings(case["of"]), published=every)
     recorded.held("runs-rated", found)
 
 
@@ -155,35 +145,21 @@ def test_published_scores_of_citations_are_columns_of_their_rows(settings, recor
     results = evaluate_columns(job, columns, find_protocols(load_run(None, {**settings, "protocols": "correlation"})))
     with pytest.raises(UserError, match="are of whole citations"):
         published_columns(prepare(load_run(None, settings), corpus()))
-    recorded.held(
-        "runs-published", {"result": shown(results.results[0]), "columns": [told(column) for column in columns]}
-    )
-
-
-def told(column):
-    """A column without the hashes of its fields."""
-    return {**vars(column), "fields": [*column.fields], "statuses": [str(status) for status in column.statuses]}
+    (column,) = columns
+    told = {**vars(column), "fields": [*column.fields], "statuses": [str(status) for status in column.statuses]}
+    recorded.held("runs-published", {"result": shown(results.results[0]), "column": told})
 
 
 def test_a_job_has_the_pairs_rows_fields_and_frames_that_it_had(settings, recorded):
     found = {}
     for name in ("chunk", "pool", "citation", "page", "evidence", "statement", "each"):
-        case = {
-            **settings,
-            **CASES["runs"].get(name, {}),
-            "metrics": "overlap",
-            "unit": "citation" if name == "citation" else CASES["runs"][name].get("unit", "chunk"),
-        }
-        job = prepare(load_run(None, case), corpus())
+        job = prepare(load_run(None, {**settings, **CASES["runs"][name], "metrics": "overlap"}), corpus())
         shards = [job.shard(number, 3) for number in range(3)]
-        assert sum(len(part.rows) for part in shards) == len(job.rows)
         parts = [[part.texts[member] for row in part.rows for member in row.members] for part in shards]
         whole = [[job.texts[member] for row in job.rows[number::3] for member in row.members] for number in range(3)]
         assert parts == whole
         frames = [job.frame(protocol) for protocol in (classification.PROTOCOL, retrieval.PROTOCOL)]
-        shown = [
-            {**{key: own for key, own in vars(frame).items() if key not in ("fields", "summary")}} for frame in frames
-        ]
+        shown = [{key: own for key, own in vars(each).items() if key not in ("fields", "summary")} for each in frames]
         fields = {key: value for key, value in job.fields.items() if key != "data"}
         rows = [[row.id, row.level, row.cited, row.members, row.words, row.position, row.held] for row in job.rows]
         in_chunks = len(job.in_chunks.pairs) if job.whole_pages else 0
@@ -234,9 +210,8 @@ def test_a_job_is_found_by_its_name_its_hash_its_folder_and_as_the_latest(writte
         find_job(results / "none", "latest")
     other = folder.with_name(f"{job.name[:-8]}{'0' * 8}")
     shutil.copytree(folder, other)
-    write_text(
-        other / "manifest.json", (folder / "manifest.json").read_text().replace('"finished": "2', '"finished": "3')
-    )
+    later = (folder / "manifest.json").read_text().replace('"finished": "2', '"finished": "3')
+    write_text(other / "manifest.json", later)
     assert [each.folder for each in done_jobs(results)] == [other, folder]
     assert fits(results, "latest").folder == folder
     with pytest.raises(UserError, match="2 jobs in"):

@@ -58,9 +58,8 @@ def test_lengths_are_cut_into_the_batches_that_they_were(recorded, monkeypatch):
 
 def test_pairs_and_prompts_are_cut_where_they_were(recorded):
     sizes = list(product(range(6), range(6), (1, 2, 5, 6)))
-    found = {
-        kind: [cut(*each) for each in sizes if sum(each[:2]) > each[2]] for kind, cut in tokenization._CUTS.items()
-    }
+    cuts = tokenization._CUTS.items()
+    found = {kind: [cut(*each) for each in sizes if sum(each[:2]) > each[2]] for kind, cut in cuts}
     pairs = [(first, second) for first in TEXTS for second in TEXTS]
     for limit, cut in ((7, "source"), (8, "longest"), (9, "longest-tie-statement"), (100, "source")):
         encoded = PairTokens(tokenizer(), limit, cut).encode(*zip(*pairs, strict=True))
@@ -110,9 +109,8 @@ def test_texts_are_encoded_matched_and_aligned_as_they_were(recorded):
     }
     assert first_products([]) == []
     # Cosines near zero have fewer exact digits than a record wants.
-    recorded.held(
-        "scoring-encoded", json.loads(json.dumps(recorded.plain(found)), parse_float=lambda x: round(float(x), 4))
-    )
+    rounded = json.loads(json.dumps(recorded.plain(found)), parse_float=lambda x: round(float(x), 4))
+    recorded.held("scoring-encoded", rounded)
 
 
 def test_a_classifier_reads_each_distinct_pair_once_and_in_order(recorded):
@@ -138,13 +136,7 @@ def test_a_classifier_reads_each_distinct_pair_once_and_in_order(recorded):
 
 def test_pieces_are_found_in_their_texts(recorded):
     text = "One two.  One two.\n One two. Three (four) [1]."
-    lists = [
-        ["One two.", "One two.", "One two."],
-        ["One  two.", "", "Three"],
-        ["(four) [1].", "One"],
-        ["five", "Three"],
-        [],
-    ]
+    lists = [["One two."] * 3, ["One  two.", "", "Three"], ["(four) [1].", "One"], ["five", "Three"], []]
     values = np.array([[0.2, 1.5, -3.0], [0.9, 1.5, -2.0]])
     found = {"places": [places(text, pieces) for pieces in lists]}
     found["best"] = [
@@ -163,20 +155,16 @@ pytorch_model.bin.index.json notes.md"""
 
 def test_the_files_of_a_folder_are_those_that_were_read(recorded, tmp_path):
     found = {}
-    for number, left_out in enumerate(
-        ((), ("model.safetensors",), ("config.json",), ("pytorch_model.bin", "model.safetensors"))
-    ):
+    safe, pickled = "model.safetensors", "pytorch_model.bin"
+    kinds = {"all": {}, "also": {"also": ("*/config.json", "*.md")}, "two": {"files": ("vocab.txt", "model.pth")}}
+    for number, left_out in enumerate(((), (safe,), ("config.json",), (pickled, safe))):
         folder = tmp_path / str(number)
         (folder / "1_Pooling").mkdir(parents=True)
         (folder / "1_Pooling" / "config.json").write_text("{}")
         for name in {*NAMES.split()} - {*left_out}:
-            named = "model.safetensors" if name.startswith("model") else "pytorch_model.bin"
+            named = safe if name.startswith("model") else pickled
             (folder / name).write_text(f'{{"weight_map": {{"a": "{named}"}}}}' if "index" in name else name)
-        for kind, wanted in {
-            "all": {},
-            "also": {"also": ("*/config.json", "*.md")},
-            "two": {"files": ("vocab.txt", "model.pth")},
-        }.items():
+        for kind, wanted in kinds.items():
             try:
                 model = find_model(Checkpoint("a/b", "1 MB", **wanted), folder)
                 found[f"{number} {kind}"] = [model.files, [path.name for path in model.weights], model.size]
