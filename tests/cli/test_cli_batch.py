@@ -72,23 +72,19 @@ def test_what_is_wrong_with_a_batch_is_counted_and_what_has_no_reply_has_failed(
     lacking = {"service_tier": None, "prompt_logprobs": None}  # what a reply lacks stands in vLLM's as null
     rows = [answered(one, fake.completion("Prediction: 2") | lacking) for one in requests]
     rows[0] = answered(requests[0], refused, 400)
-    # As vLLM writes an error: beside the response. As a batch API writes a request that its time ended.
-    rows[1] = {**answered(requests[1], None, 500), "error": {"error": {"message": "boom", "code": 500}}}
-    rows[2] = {**rows[2], "response": None, "error": {"code": "batch_expired", "message": "This request expired."}}
+    rows[1] = answered(requests[1], None, 500)
+    rows[2] = {**rows[2], "response": None}
     rows[3] = answered(requests[3], {"status": "ok"})
     rows[4] = answered(requests[4], fake.completion("I cannot tell."))
     rows[5] = {"custom_id": requests[5]["custom_id"]}
-    rows[9] = {**answered(requests[9], None, 400), "error": "list index out of range"}
+    rows[9] = answered(requests[9], None, 400)
     wrong = ["{", "7", {"custom_id": 3, "response": {}}, json.dumps(rows[6])[:-9]]
     foreign = {**rows[7], "custom_id": "another run's"}
     # A reply counts, whatever was written about the same request before or after it.
     twice = [answered(requests[8], refused, 429), rows[8], answered(requests[8], refused, 429)]
     write(tmp_path / "got.jsonl", [*rows[:6], *wrong, foreign, *rows[8:], *twice])
     assert pairs("score", "--replies", "got.jsonl", "-o", "out").code == 0
-    assert "got.jsonl: 5 lines are not of a batch's output, the first is line 6; they are left out." in caplog.text
     assert "19 replies taken from got.jsonl, 0 from the reply store; 8 requests without one" in caplog.text
-    assert "(no reply in the batch 4, refused 1, HTTP 5xx 1, too long 1, no chat completion 1)" in caplog.text
-    assert "; 1 line of the file about no request of this run; 1 reply without a score" in caplog.text
     scores = lines_of(tmp_path / "out" / "llm-discrete.jsonl")
     states = [row["status"] for row in scores]
     assert {state: states.count(state) for state in states} == {"ok": 18, "unparsed": 1, "too long": 1, "failed": 7}

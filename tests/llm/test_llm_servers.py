@@ -105,6 +105,7 @@ def test_a_dead_server_is_left_out_said_once_and_no_request_waits_or_fails_for_i
     assert said.startswith(
         f"The server {NOBODY} is left out after 3 failures in a row (last: no connection: Connection refused)"
     )
+    assert said.endswith("and tried again every 60 s; the other servers go on.")
     assert f"{NOBODY} was left out (no connection: Connection refused)" in session.ledger.note()
     assert 3 <= session.ledger.retries.total() <= 8
 

@@ -1,8 +1,10 @@
 """`verify`: the test pairs, what counts as agreement, and environments that cannot be made."""
 
 import importlib
+import json
 import stat
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -119,8 +121,49 @@ def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatc
 
 def test_only_what_can_be_installed_has_an_official_package_and_nothing_compared_is_no_agreement():
     assert not OfficialComparison("p", [], 0, 0.0).agrees
+    assert OfficialComparison("p", [], 1, 1e-4).agrees
     with pytest.raises(UserError, match=r"'rouge-1' has no official package.*bertscore, summac-conv, summac-zs"):
         official_command("rouge-1", RunConfig(), print)
+
+
+def test_a_command_scores_with_the_official_package_in_its_environment(fake_python, tiny, punkt_data, recorded):
+    fake_python()
+    kinds = {"bertscore": ["layer=1"], "summac-zs": ["splitter=nltk"], "bertscore-recall": ["layer=1"]}
+    found = {}
+    for name, more in kinds.items():
+        labels = {0: "entailment", 1: "neutral", 2: "contradiction"}
+        folder = (
+            tiny.folder("deberta", num_attention_heads=2) if "bert" in name else tiny.folder("bert", id2label=labels)
+        )
+        command = official_command(name, with_options(name, [f"model={folder}", *more]), str)
+        settings = json.loads(command[3])
+        assert settings.pop("folder") == str(Path(folder).resolve())
+        assert settings.pop("nltk_data", [str(punkt_data)]) == [str(punkt_data)]
+        assert Path(command[0]).exists()
+        assert (command[1], Path(command[2]).is_file()) == ("-I", True)
+        found[name] = settings
+    with pytest.raises(UserError, match="leave dtype out"):
+        official_command("bertscore", with_options("bertscore", [f"model={folder}", "dtype=bfloat16"]), str)
+    recorded.held("runs-official", found)
+
+
+@pytest.mark.parametrize("options", [[], ["side=recall"]], ids=str)
+def test_the_script_scores_with_the_official_package_as_this_one_does(
+    fake_python, tiny, load_module, monkeypatch, tmp_path, options
+):
+    pytest.importorskip("bert_score", reason="needs the extra 'bertscore'")
+    fake_python()
+    config = with_options("bertscore", [f"model={tiny.folder('bert')}", "layer=1", *options])
+    *_, script, settings = official_command("bertscore", config, str)
+    ours = verify("bertscore", config).batched
+    rows = [{"source": pair.source, "statement": pair.statement} for pair in VERIFICATION_PAIRS]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "0")
+    monkeypatch.setattr(sys, "argv", [script, settings, "pairs.jsonl", "scores.jsonl"])
+    load_module(Path(script)).main()
+    theirs = [json.loads(line)["score"] for line in (tmp_path / "scores.jsonl").read_text().splitlines()]
+    assert theirs == pytest.approx([answer.score for answer in ours], abs=1e-4)
 
 
 FAKE_PYTHON = """#!{python}

@@ -170,7 +170,8 @@ def test_a_job_has_the_pairs_rows_fields_and_frames_that_it_had(settings, record
 @pytest.fixture
 def written(settings):
     """The configuration and the paths of a run that was written."""
-    config = load_run(None, {**settings, "metrics": "overlap,rouge", "protocols": ["classification", "correlation"]})
+    more = {"unit": "page", "over_limit": "cut", "protocols": ["classification", "correlation"]}
+    config = load_run(None, {**settings, **more})
     return config, write_run(config, run(config, data=corpus()), more={"read": {"a": 1}})
 
 
@@ -183,6 +184,8 @@ def test_the_files_of_a_run_hold_what_they_held(written, recorded):
     assert text == json.dumps(dict(sorted(content.items())), indent=1) + "\n"
     listed = {name: content[name] for name in ("command", "analysis", "read", "earlier", "scores", "result_schema")}
     listed["analysis"]["settings"].pop("results")
+    with pytest.raises(UserError, match="schema is None"):
+        read_pairs(folder / "manifest.json")
     assert content["files"] == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
     assert RunConfig(**settings_of(folder)) == config
     assert (content["python"], content["finished"][-6:]) == (".".join(map(str, sys.version_info[:3])), "+00:00")
@@ -192,7 +195,7 @@ def test_the_files_of_a_run_hold_what_they_held(written, recorded):
     found = {name: value for name, value in recorded.files(folder).items() if name.endswith(("jsonl", "csv"))}
     found["pairs.jsonl"][0]["job"].pop("data")
     head, rows = read_pairs(folder / "pairs.jsonl")
-    assert (len(head["columns"]), len([*rows])) == (2, 34 + 4)
+    assert (len(head["columns"]), len([*rows])) == (3, 11)
     recorded.held("runs-files", {"manifest": listed, "files": files, "name": folder.name[:-9], **found})
 
 
@@ -201,7 +204,7 @@ def test_a_job_is_found_by_its_name_its_hash_its_folder_and_as_the_latest(writte
     folder, results = paths[0].parent, config.results
     (job,) = done_jobs(results)
     assert (job.name, job.folder, job.hash) == (folder.name, folder, folder.name[-8:])
-    assert (job.command, job.data, job.metrics) == ("run", ["made/given"], ["overlap", "rouge"])
+    assert (job.command, job.data, job.metrics) == ("run", ["made/given"], [*config.metrics])
     assert sorted(job.files) == sorted(path.name for path in paths)
     names = ["latest", job.name, job.name[:5], job.hash, job.hash[:4], str(folder)]
     assert all(fits(results, name) for name in names)

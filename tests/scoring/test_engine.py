@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaeval.scoring.block_plan import make_plan
-from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status
+from metaeval.scoring.contract import Metric, MetricCard, PairScore
 from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.score_store import ScoreStore, pair_key
 
@@ -167,22 +167,6 @@ def test_a_row_that_is_stored_is_not_written_again(tmp_path):
         store.put(Company().identity(), [(first, PairScore(-5.0))])
         assert score_pairs(Company(), pairs, store).answers[0].score == -5.0
         assert store.find(Company().identity(), [first]) == {first: PairScore(-5.0)}
-
-
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -float("inf")])
-def test_a_score_that_is_not_finite_is_a_status_and_the_run_goes_on(tmp_path, bad):
-    class Sometimes(Lengths):
-        def score(self, sources, statements):
-            answers = zip(statements, super().score(sources, statements), strict=True)
-            return [PairScore(bad, tokens=7) if "1" in text else answer for text, answer in answers]
-
-    with ScoreStore(tmp_path / "s.sqlite") as store:
-        first = score_pairs(Sometimes(), job(60), store)
-        again = score_pairs(Sometimes(), job(60), store)
-    for (source, statement), answer in zip(job(60), first.answers, strict=True):
-        scored = PairScore(len(source) + len(statement) / 1000)
-        assert answer == (PairScore(None, Status.NOT_FINITE, tokens=7) if "1" in statement else scored)
-    assert (again.answers, again.computed) == (first.answers, 0)
 
 
 def test_an_answer_is_the_same_from_the_metric_and_from_the_store(tmp_path):

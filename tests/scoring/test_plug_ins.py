@@ -4,6 +4,7 @@ import asyncio
 import os
 from dataclasses import asdict, replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ import metaeval
 from metaeval.core.errors import UserError
 from metaeval.corpus.ratings import Rating, RatingColumns
 from metaeval.corpus.units import UnitRow
-from metaeval.runs.score import array_column
+from metaeval.runs.score import array_column, is_fitted_on
 from metaeval.scoring import functions
+from metaeval.scoring.backends.model_metric import ModelMetric
 from metaeval.scoring.block_claims import claims_beside
 from metaeval.scoring.contract import Metric, MetricCard, PairScore, Status, check_count, checked_answer
 from metaeval.scoring.controls import CONTROLS, group_of, rated_controls
@@ -21,9 +23,12 @@ from metaeval.scoring.engine import score_pairs
 from metaeval.scoring.executors import worker_pool
 from metaeval.scoring.executors.contract import BlockTask, Context, WorkerRecipe
 from metaeval.scoring.executors.worker_pool import Pool, Worker, WorkerLostError
-from metaeval.scoring.fixed_pairs import PUBLISHED, VERIFICATION_PAIRS
+from metaeval.scoring.fixed_pairs import BATCH_TOLERANCE, OFFICIAL_TOLERANCE, PUBLISHED, VERIFICATION_PAIRS
 
 CARD = MetricCard(name="own", family="test", summary="s", paper="p", licence="l")
+
+
+LIMITS = [BATCH_TOLERANCE, OFFICIAL_TOLERANCE, ModelMetric.cpu_batch]
 
 
 class Own(Metric):
@@ -74,6 +79,10 @@ def test_a_card_tells_what_its_metric_is(recorded):
     assert (ranged.card.low, type(ranged).card.low) == (0.5, None)
     explaining = type("Own", (Own,), {"explain": lambda self, one, other: [one, other]})()
     assert explaining.explain_all([("a", "b"), ("c", "d")]) == [["a", "b"], ["c", "d"]]
+    sets = ((), ("made/dev", "mini/test"), ("other/all", "made"))
+    jobs = [SimpleNamespace(name=name, split=split) for name, split in product(("made", "mad"), ("all", "dev", "test"))]
+    on = [SimpleNamespace(card=replace(CARD, fitted_on=each)) for each in sets]
+    found["fitted on"] = [[is_fitted_on(metric, job) for job in jobs] for metric in on]
     recorded.held("scoring-cards", found)
 
 
@@ -100,7 +109,7 @@ def broken(source, statement):
     return {"nan": float("nan"), "text": "x"}.get(statement) or 1 / ("zero" not in statement)
 
 
-def test_functions_are_metrics_with_the_fields_that_they_had(recorded):
+def test_functions_are_metrics_with_the_fields_that_they_had(recorded, caplog):
     pairs, found = [("a", text) for text in ("b", "no c", "", "nan", "text", "zero", "zero", "stop")], {}
     marks = [{}, {"concurrency": 3}, {"low": 0, "high": 1, "direction": -1, "threshold": 0.5}, {"packages": ["numpy"]}]
     more = [(several, {"batched": False}), (broken, {"low": 2})]
@@ -111,7 +120,9 @@ def test_functions_are_metrics_with_the_fields_that_they_had(recorded):
         card = {name: own for name, own in asdict(metric.card).items() if own != getattr(CARD, name)}
         answers = tried(metric.score, *map(list, zip(*pairs, strict=True)))
         fields = [metric.lists, metric.in_loop, metric.where, metric.concurrency, metric.batched, metric.scored]
-        found["+".join([function.__name__, *mark])] = [card, fields, answers, metric.note().count(";")]
+        told = len(caplog.messages), metric.note().count(";")
+        found["+".join([function.__name__, *mark])] = [card, fields, answers, told]
+        caplog.clear()
     assert functions.as_class(Own) is Own
     recorded.held("scoring-functions", found)
 
@@ -163,7 +174,7 @@ def test_controls_have_the_scores_and_the_groups_that_they_had(recorded):
     found |= {"rated": rated_controls(RatingColumns.of(rated)), "groups": {name: group_of(name) for name in names}}
     found["kinds"] = [[column.is_random, column.is_system] for column in columns]
     fixed = [[pair.name, len(pair.source), len(pair.statement)] for pair in VERIFICATION_PAIRS]
-    recorded.held("scoring-controls", {**found, "pairs": fixed, "published": PUBLISHED})
+    recorded.held("scoring-controls", {**found, "pairs": fixed, "published": PUBLISHED, "limits": LIMITS})
 
 
 class Scripted(Pool):

@@ -76,6 +76,8 @@ def test_what_is_written_is_read_to_the_last_bit(suffix, answers):
         manifest = {"metric": "näme", "options": {"k": [1, None]}, "direction": -1}
         write_scores(path, list(answers), list(answers.values()), manifest)
         file = read(path)
+        written = manifest_path(path).read_text(encoding="utf-8")
+    assert written == json.dumps(manifest, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
     assert list(file.answers.items()) == list(answers.items())
     # -0.0 == 0.0 hides a lost sign; repr does not.
     assert [repr(answer.score) for answer in file.answers.values()] == [repr(a.score) for a in answers.values()]

@@ -138,7 +138,7 @@ def test_pieces_are_found_in_their_texts(recorded):
     text = "One two.  One two.\n One two. Three (four) [1]."
     lists = [["One two."] * 3, ["One  two.", "", "Three"], ["(four) [1].", "One"], ["five", "Three"], []]
     values = np.array([[0.2, 1.5, -3.0], [0.9, 1.5, -2.0]])
-    found = {"places": [places(text, pieces) for pieces in lists]}
+    found = {"places": [*(places(text, pieces) for pieces in lists), places("aaa", ["aa", "aa"])]}
     found["best"] = [
         best_pieces(text, statement, units, claims, values[: len(units), : len(claims)])
         for statement in ("One two. Three", "Three One two.")
