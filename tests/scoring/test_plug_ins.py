@@ -7,7 +7,6 @@ from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 import metaeval
 from metaeval.core.errors import UserError
@@ -218,7 +217,7 @@ class ScriptedWorker(Worker):
         self._waiting.shutdown()
 
 
-DEATHS = {"none": {}, "once": {3: 1}, "thrice": {3: 3}, "always": {3: 99}, "start": {"start": 2}, "refused": {}}
+DEATHS = {"none": {}, "thrice": {3: 3}, "always": {3: 99}, "start": {"start": 2}, "never": {"start": 3}, "refused": {}}
 
 
 def test_one_worker_gets_blocks_ahead_dies_is_replaced_and_its_pairs_are_halved(recorded, caplog, monkeypatch):
@@ -241,14 +240,6 @@ def test_one_worker_gets_blocks_ahead_dies_is_replaced_and_its_pairs_are_halved(
         found[name]["said"] = caplog.messages.copy()
         caplog.clear()
     recorded.held("scoring-pool", found)
-
-
-def test_workers_that_end_before_they_begin_end_the_run():
-    pool = Scripted({"start": 3})
-    task = BlockTask(0, [b""], [("a", "a")], (0,))
-    with pytest.raises(UserError, match="before it scored, 3 times"):
-        list(pool.run(WorkerRecipe(("own",), {}, (), {}), Context(["a"], ["a"]), [task]))
-    assert pool._children == {}
 
 
 def test_a_claim_keeps_other_processes_out_until_it_is_released_and_the_last_deletes_the_file(tmp_path):

@@ -6,8 +6,6 @@ import pytest
 
 pytest.importorskip("transformers", reason="needs the extra 'models'")
 
-from hypothesis import given
-from hypothesis import strategies as st
 
 from metaeval.core.errors import UserError
 from metaeval.scoring.backends import tokenization as tokens_module
@@ -77,18 +75,6 @@ def test_source_first_is_the_tokenizers_only_first_with_the_official_retry(kind,
     assert 20 < retried < 60
     pairs = PairTokens(tokenizers(kind), limit, "source").encode(firsts, seconds)
     assert [pair.ids for pair in pairs] == wanted
-
-
-lengths = st.integers(0, 60)
-
-
-@given(lengths, lengths, st.integers(1, 40))
-def test_a_tie_costs_the_statement(first, second, room):
-    """The original BERT code's loop, on lists: `pop` from the source only while it is strictly longer."""
-    one, other = list(range(first)), list(range(second))
-    while len(one) + len(other) > room:
-        (one if len(one) > len(other) else other).pop()
-    assert tokens_module._CUTS["longest-tie-statement"](first, second, room) == (len(one), len(other))
 
 
 def test_the_memory_of_texts_is_bounded(tokenizers, monkeypatch):
