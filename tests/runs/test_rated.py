@@ -8,8 +8,7 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from metaeval import api
 from metaeval.core.errors import UserError
-from metaeval.corpus.ratings import Rating, RatingColumns, Ratings
-from metaeval.scoring.controls import rated_controls
+from metaeval.corpus.ratings import Rating, Ratings
 
 RNG = np.random.default_rng(7)
 GOLD = RNG.integers(0, 5, 60) / 4
@@ -53,28 +52,6 @@ def test_controls_are_those_that_need_no_document():
     # A system with one text would be told its rating.
     lone = (*bare[1:], Rating("r00", "g00", 1.0, "a"))
     assert names(Ratings("mine", lone, {"m": SCORES})) == four
-
-
-@pytest.mark.parametrize("name", ["constant", "random", "oracle", "system"])
-def test_a_metric_named_as_a_control_has_the_tests_of_any_other_name(name):
-    def tests(called):
-        ratings = Ratings("mine", ROWS, {"a": SCORES, called: {row: -score for row, score in SCORES.items()}})
-        found = evaluated(ratings, comparison={"permutations": 20})["correlation"]
-        tested = found.significance.comparisons, found.significance.controls
-        of_rows = [[sorted(map(len, row.not_above.values())), row.same_scores] for row in found.rows]
-        return [[(one.difference, one.p, one.holm) for one in each] for each in tested], of_rows
-
-    assert tests(name) == tests("mine")
-
-
-def test_the_system_control_knows_each_systems_mean_rating_in_other_groups():
-    """A fifth of the 20 groups is left out: four rows of each of three systems."""
-    scores = rated_controls(RatingColumns.of(ROWS))["system"].reshape(20, 3)
-    gold = GOLD.reshape(20, 3)
-    folds = [np.flatnonzero((scores == values).all(axis=1)) for values in np.unique(scores, axis=0)]
-    assert [fold.size for fold in folds] == [4] * 5
-    for fold in folds:
-        assert scores[fold[0]] == pytest.approx(np.delete(gold, fold, axis=0).mean(axis=0), abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -101,24 +101,6 @@ def test_python_gives_functions_where_names_stand(tmp_path, quick):
 
 
 EDITS = {
-    "a number inside a generator": """
-LEAST = {k}
-def own(source, statement):
-    return sum(1.0 for word in statement.split() if word in source and len(word) > LEAST)
-""",
-    "a helper inside a comprehension": """
-def clean(word):
-    return word[:{k}]
-def own(source, statement):
-    return float(len([word for word in statement.split() if clean(word) in source]))
-""",
-    "a list closed over": """
-def made(weights):
-    def own(source, statement):
-        return weights[0] * len(statement)
-    return own
-own = made([{k} - 4])
-""",
     "a helper behind a cache": """
 from functools import lru_cache
 @lru_cache

@@ -30,6 +30,7 @@ from metaeval.scoring.backends.text_encoder import (  # noqa: E402
     wordless_and_counts,
 )
 from metaeval.scoring.backends.tokenization import PairTokens, PromptTokens  # noqa: E402
+from metaeval.scoring.executors import local  # noqa: E402
 
 WORDS = "the cat sat . it did not , a dog said 3 times answer : yes no of rain".split()
 TEXTS = ["the cat sat", "a dog said no", "rain", "", "it did not , the dog said", "the the the the the the the the"]
@@ -195,6 +196,10 @@ def test_devices_memory_positions_and_cards_are_what_they_were(recorded, monkeyp
             fits.append(model_loading.check_memory(files, dtype, "cpu", size))
         except UserError:
             fits.append("refused")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4, GPU-7f")
+    found["places"] = [[place.environment for place in local.places(3, names)] for names in ((), ("1", "0"), ("0",))]
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    found["places"] += [place.environment for place in local.places(2, ("5",))]
     configs = [("bert", 512, 0), ("roberta", 514, 1), ("mpnet", 514, None), ("t5", None, 0), ("camembert", 1, 5)]
     limits = [
         model_loading.position_limit(SimpleNamespace(model_type=kind, max_position_embeddings=most, pad_token_id=pad))
