@@ -263,7 +263,7 @@ def fit_sheet(fitted: Fitted) -> Table:
         threshold, missed, bound, flagged, _ = numbers
         percents = (cell(value, column=PERCENT) for value in (missed, bound, flagged, candidate.precision))
         rows.append(("", candidate.metric, (cell(threshold), *percents, verdict)))
-        stored = (value if value is None or abs(value) < 1e300 else None for value in numbers)
+        stored = (value if value is not None and np.isfinite(value) else None for value in numbers)
         record: dict[str, Scalar] = {"metric": candidate.metric, **dict(zip(names, stored, strict=True))}
         least, most = (None if number == np.inf else number for number in candidate.more or (np.inf, np.inf))
         record |= {"precision": candidate.precision, "promise": verdict}

@@ -56,11 +56,8 @@ class _Residuals:
     """The m distinct (value, stratum) of a column of residuals, with `count` rows each; cell: each row's, (n,)."""
 
     def __init__(self, residual: Floats, code: Ints) -> None:
-        n_strata = int(code.max()) + 1
-        block, _ = tie_blocks(residual)
-        _, first, cell, count = np.unique(
-            block * n_strata + code, return_index=True, return_inverse=True, return_counts=True
-        )
+        place = tie_blocks(residual)[0] * residual.size + code
+        _, first, cell, count = np.unique(place, return_index=True, return_inverse=True, return_counts=True)
         self.value, self.stratum, self.cell, self.count = residual[first], code[first], cell, count
 
     def blocks(self, value: Floats) -> Ints:

@@ -101,7 +101,7 @@ def count_orders(score: Floats, gold: Floats, group: Ints, n_groups: int) -> Cal
         parts = [counted(tile[:, strip].astype(np.int64)) for strip in strips(tile.shape[1], entries.count.size)]
         rows, over, upward, squares, cubes = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
         copies = np.zeros((3, tile.shape[1]), dtype=np.int64)
-        if tile.max(initial=0) > 1:
+        if (tile > 1).any():
             for strip in strips(len(tile), tile.shape[1]):
                 weights = tile[strip].astype(np.int64)
                 copies += inside()[:, strip] @ (weights * weights - weights)
