@@ -47,7 +47,7 @@ def labels_by_overlap(items, threshold):
 
 @pytest.mark.parametrize("pipeline", ["alce", "aliice"])
 @pytest.mark.parametrize("threshold", [0.45, 0.75])
-def test_with_every_question_answered_the_values_are_the_pipelines_own(tmp_path, pipeline, threshold):
+def test_with_every_question_answered_the_values_are_the_pipelines_own(tmp_path, recorded, pipeline, threshold):
     answers = write_answers(tmp_path / "answers.jsonl", 40)
     cited = metaeval.cite(pipeline, answers, nli="overlap", threshold=threshold, results=tmp_path)
     row = {one["measure"]: one["value"] for one in cited["citation-scores"]}
@@ -60,6 +60,17 @@ def test_with_every_question_answered_the_values_are_the_pipelines_own(tmp_path,
         assert one.value == pytest.approx(row[measure], abs=1e-12)
         assert (one.low, one.high) == (one.value, one.value)
         assert 0.1 < one.value < 0.9
+    labels, score, told = labels_by_overlap(items, threshold), np.arange(len(items.rows)) % 11 / 10, []
+    says = [None if number % 9 == 8 else labels[row.id] == "full" for number, row in enumerate(items.rows)]
+    for measure in ("recall", "precision"):
+        values = [claim.value(measure, says.__getitem__, items.claims.untitled) for claim in items.claims.claims]
+        degrees = [claim.degree(measure, score, items.claims.untitled) for claim in items.claims.claims if claim.items]
+        told.append([values[:40], degrees[:40]])
+    few = {row.id: labels[row.id] for row in items.rows if row.group in ("q1", "q3", "q4", "q11", "q12")}
+    process = metaeval.estimate(answers, few, pipeline=pipeline, results=tmp_path / "few", estimand="process")
+    told.append([[*record.values()][2:] for record in process.records])
+    told.append([text for label, text in process.notes if label not in ("read", "estimand")])
+    recorded.held(f"decisions-claims-{pipeline}-{threshold}", {"claims": told})
 
 
 def test_a_claim_of_several_citations_asks_for_all_and_for_each(tmp_path):
