@@ -101,13 +101,13 @@ def test_samples_of_claims_and_of_answers_hold_the_value(tmp_path, unit, estiman
     config = metaeval.RunConfig(results=tmp_path)
     every = estimate(items, truth, "overlap", config=config)
     held = {one.measure: [] for one in every.estimates}
-    for seed in range(8):
+    for seed in range(5):
         drawn = draw(items, 140, unit=unit, seed=seed)
         records = [record | {"level": truth[record["id"]]} for record in drawn.records]
         for one in estimate(items, records, "overlap", estimand=estimand, config=config).estimates:
             held[one.measure].append(one.low <= every[one.measure].value <= one.high)
             assert one.value == pytest.approx(every[one.measure].value, abs=0.35)
-    assert {measure: sum(one) >= 6 for measure, one in held.items()} == dict.fromkeys(held, True)
+    assert {measure: sum(one) >= 4 for measure, one in held.items()} == dict.fromkeys(held, True)
 
 
 def test_precision_is_told_only_where_all_that_decides_it_is_labelled(tmp_path):
