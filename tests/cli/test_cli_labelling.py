@@ -265,7 +265,7 @@ def test_drift_warns_and_fails_where_it_is_asked_to(cli, ran, gate):
     assert cli("gate", "check", "other.csv", "gate.json", "--fail-on-drift").code == 1
 
 
-def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli):
+def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli, recorded):
     rows = table("fit.csv", 300, 0.3, 1)
     few = [(row[0], row[5]) for row in random.Random(0).sample(rows, 50)]
     Path("labels.csv").write_text(csv_text([("id", "level"), *few]))
@@ -277,6 +277,8 @@ def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli):
     more = read_table(Path("results/latest/label-next.csv")).rows
     assert len(more) == 90
     assert sum(row.text("level") == "" for row in more) == 40
+    told = [(row.text("id"), row.text("level"), float(row.text("probability"))) for row in more[::6]]
+    recorded.held("decisions-next", {"drawn": told})
 
 
 def test_a_gate_that_was_changed_is_refused(refused, gate):

@@ -66,4 +66,7 @@ def test_what_is_read_is_that_of_its_record(kind, read, tmp_path, monkeypatch, r
     monkeypatch.chdir(tmp_path)
     caplog.set_level("WARNING", logger="metaeval")  # a command before this test may have asked for more
     found = {name: refused(read, case, Path()) for name, case in INPUTS[kind].items()}
-    recorded.held(f"decisions-{kind}", found | {"warnings": [NUMBER.findall(said) for said in caplog.messages]})
+    recorded.held(
+        f"decisions-{kind}",
+        found | {"warnings": [NUMBER.findall(said) + QUOTED.findall(said) for said in caplog.messages]},
+    )
