@@ -85,7 +85,8 @@ def held(recorded: Any, tmp_path: Path) -> Callable[..., None]:
         tables = {file: of for file, of in found.items() if "records" in of}
         rows = {file: [of["settings"], *recorded.columns(of["records"])] for file, of in tables.items()}
         names = re.compile(r"Written: |More: |Files: |mini-all-\w+-\w+: |Command: |Versions: ")  # with hashes in them
-        said = [line for line in (ended.out + ended.err if ended else "").splitlines() if not names.match(line)]
+        lines = (ended.out + ended.err if ended else "").splitlines()
+        said = [line for line in lines if not (names.match(line) or PROGRESS.match(line))]  # nor with its speed
         recorded.held(name, {"said": recorded.said("\n".join(said)), "page": found.get("report.html"), **rows})
 
     return check
