@@ -21,7 +21,7 @@ FOLDER = Path(__file__).with_name("recorded")
 NUMBER = re.compile(r"(?<![\w.])[-−+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?(?!\w)")
 NAMED = re.compile(rf"""(?<!\w)(?:"[^"]*"|'[^']*')(?!\w)|--\w[\w-]*|{NUMBER.pattern}""")
 DIGEST = re.compile(r"[0-9a-f]{32,}")
-VERSION = re.compile(r"\|(?:metaeval|numpy|scipy|python|torch|transformers):[^|]*")  # in a signature
+VERSION = re.compile(r"\|(?:metaeval|numpy|scipy|python|torch|transformers):[^|\n]*")  # in a signature
 MOST = 60
 """Of a longer list of rows so many are recorded, in equal steps, and its length."""
 PASSING = {"made", "seconds", "time", "started", "ended", "python", "packages", "platform", "processor", "machine"}
@@ -59,7 +59,7 @@ class _Page(HTMLParser):
 
 def said(text):
     """What is printed: a row of a table by its cells, a sentence by its numbers, none that has neither."""
-    rows = [re.split(r"\s{2,}|\s*[│|]\s*", line.strip()) for line in text.splitlines()]
+    rows = [re.split(r"\s{2,}|\s*[│|]\s*", line.strip()) for line in VERSION.sub("", text).splitlines()]
     read = [[plain(cell) for cell in row] if len(row) > 2 else NUMBER.findall(" ".join(row)) for row in rows]
     return [row for row in read if row]
 
