@@ -69,8 +69,3 @@ def test_explanations_have_the_places_of_the_text_as_written(metric):
     assert {source[span.start : span.end] for span in found} == {"of\u00adﬁce", "Cafe\u0301", "ｄａｍ"}
     assert {span.weight for span in found} == {1.0}
     assert unfolded("a\u00adﬃ")(1, 4) == (2, 3)
-
-
-def test_scores_stored_before_forms_were_folded_are_not_found():
-    assert Overlap().identity()["folds"] is True
-    assert SupportMini().identity()["version"] == 2
