@@ -73,19 +73,6 @@ def test_texts_are_escaped_in_every_format():
     assert json.loads(RENDERERS["jsonl"]([HOSTILE])) == {**asdict(HOSTILE), "evidence": []}
 
 
-def test_what_people_marked_as_evidence_is_marked_in_the_text():
-    # Characters 4 to 7 are "b_c", the third word; "last" is the 83rd.
-    page = "a & b_c d " + "word " * 78 + "last end"
-    near = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((4, 7),))
-    assert "Citation: a & [[b_c]] d word" in RENDERERS["terminal"]([near])
-    assert r"a \& \underline{b\_c} d word" in RENDERERS["latex"]([near])
-    assert r"a \& **b\_c** d word" in RENDERERS["markdown"]([near])
-    # It is beyond the first 60, so that ten words before it stand first.
-    start = page.index("last")
-    late = Case("m", LOW, "full", 0.1, None, "s", page, "i", ((start, start + 4),))
-    assert f"Citation: … {'word ' * 10}[[last]] end\n" in RENDERERS["terminal"]([late])
-
-
 @pytest.fixture
 def job(ran, scored):
     """A finished run of two metrics; returns its folder."""

@@ -1,18 +1,11 @@
 """Completion of commands, options and names in the shell: what a script of completion asks is answered."""
 
+import json
+from pathlib import Path
+
 import pytest
 
-WORDS = {
-    "mult": ["multiverse"],
-    "gate f": ["fit"],
-    "run --prot": ["--protocol"],
-    "run --protocol clas": ["classification"],
-    "run -d wice": ["wice", "wice-dev", "wice_oracle"],
-    "run -m overlap,support-mini": ["overlap,support-mini"],
-    "run --unit c": ["chunk", "citation"],
-    "compare minilm-c": ["minilm-cosine"],
-    "run -d nothing-like-it": [],
-}
+WORDS = json.loads(Path(__file__).with_name("completed.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("typed", WORDS)

@@ -50,22 +50,10 @@ def test_the_next_command_can_be_typed(cli, ran):
     assert cli(*command.split(), "-q", *QUICK).code == 0
 
 
-@pytest.mark.parametrize(
-    ("protocol", "groups", "leading", "metrics", "rated", "command"),
-    [
-        ("classification", 9, ["rouge"], ["rouge"], False, "compare rouge overlap"),
-        ("classification", 9, ["overlap"], ["overlap"], False, "compare overlap bm25"),
-        ("correlation", 9, ["overlap"], ["overlap"], True, ""),
-        ("systems", 1, ["a", "b", "c"], ["a", "b", "c"], True, "compare a b"),
-        ("correlation", 1, ["a", "b"], ["a", "b"], True, ""),
-        ("classification", 2, ["a", "b"], ["a", "b", "c"], False, "plan a b"),
-        ("correlation", 2, ["b"], ["b", "a"], True, "compare b a"),
-        ("classification", 2, ["b"], ["b", "a"], False, "thresholds b --learn"),
-    ],
-)
-def test_the_next_command_follows_from_the_metrics_that_lead(protocol, groups, leading, metrics, rated, command):
-    words, purpose = _comparison(protocol, groups, leading, metrics, rated)
-    assert (words, bool(purpose)) == (command.split(), bool(command))
+def test_the_next_command_follows_from_the_metrics_that_lead():
+    for *facts, command in json.loads(Path(__file__).with_name("next_commands.json").read_text(encoding="utf-8")):
+        words, purpose = _comparison(*facts)
+        assert (words, bool(purpose)) == (command.split(), bool(command)), facts
 
 
 def test_full_prints_every_table_with_controls_and_signatures(cli, ran, recorded, tmp_path):

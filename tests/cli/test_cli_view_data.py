@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.core.config import load_run
 from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.explorer import explorer_page, sampled_ids
@@ -18,47 +17,9 @@ from metaeval.explorer.citation_lines import verdicts_of
 from metaeval.explorer.job_folders import folder_of, run_entry
 from metaeval.explorer.page_data import View, rating_levels, show_job
 from metaeval.explorer.shown_answers import is_citation_job, show_answers
-from metaeval.runs.evaluate import run
-from metaeval.runs.job import find_job, write_run
-from metrics_zoo.overlap import Overlap
 from tests.cli.samples import write_lines
 
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
-
-
-@pytest.fixture(scope="module")
-def job(scored_folder):
-    """The folder of a job on the shipped corpus."""
-    folder = scored_folder("view-data")
-    config = load_run(None, {"metrics": ["overlap", "rouge"], "interval": {"resamples": 20}, "results": folder})
-    write_run(config, run(config))
-    return find_job(folder, "latest").folder
-
-
-def test_the_data_of_the_page_are_those_of_the_pair_file_and_of_the_metric(job):
-    head, *rows = map(json.loads, (job / "pairs.jsonl").read_text().splitlines())
-    blocks = show_job(job, View())
-    shown, spans = blocks["job"], blocks["spans-0"]
-    assert (shown["pairs"], shown["of"], shown["against"]) == (len(rows), len(rows), "")
-    assert shown["levels"] == ["none", "partial", "full"]
-    by_id = {row["id"]: row for row in rows}
-    rows = [by_id[key] for key in shown["rows"]["id"]]
-    assert shown["rows"]["level"] == [-1 if row["level"] is None else row["level"] for row in rows]
-    metrics = {metric["name"]: metric for metric in shown["metrics"]}
-    assert list(metrics) == [name for name in head["columns"] if name not in ("constant", "oracle", "inverted oracle")]
-    for name, metric in metrics.items():
-        column = head["columns"].index(name)
-        assert metric["scores"] == pytest.approx([row["scores"][column] for row in rows], rel=1e-5)
-        assert metric["control"] == (name in head["controls"])
-    overlap = metrics["overlap"]
-    assert (overlap["low"], overlap["high"], overlap["threshold"], overlap["spans"]) == (0, 1, 0.63, True)
-    texts, statements = shown["texts"], shown["statementTexts"]
-    for source, statement, own in zip(shown["rows"]["texts"], shown["rows"]["statement"], spans, strict=True):
-        expected = []
-        for span in Overlap().explain(texts[source[0]], statements[statement]):
-            link = -1 if span.link is None else span.link
-            expected += [span.side == "source", span.start, span.end - span.start, round(100 * span.weight), link]
-        assert own == [expected]
 
 
 RATED = [

@@ -109,23 +109,7 @@ def test_broken_weights_are_refused(tmp_path):
 
 # The pairs and scores of the model's card (vectara/hallucination_evaluation_model); the seven digits are those that
 # users of the published class report.
-CARD = [
-    ("The capital of France is Berlin.", "The capital of France is Paris.", 0.0110615),
-    ("I am in California", "I am in United States.", 0.6473632),
-    ("I am in United States", "I am in California.", 0.1290172),
-    ("A person on a horse jumps over a broken down airplane.", "A person is outdoors, on a horse.", 0.8969419),
-    (
-        "A boy is jumping on skateboard in the middle of a red bridge.",
-        "The boy skates down the sidewalk on a red bridge",
-        0.1846249,
-    ),
-    (
-        "A man with blond-hair, and a brown shirt drinking out of a public water fountain.",
-        "A blond man wearing a brown shirt is reading a book.",
-        0.0050310,
-    ),
-    ("Mark Wahlberg was a fan of Manny.", "Manny was a fan of Mark Wahlberg.", 0.0543235),
-]
+CARD = json.loads(Path(__file__).with_name("hhem_card.json").read_text(encoding="utf-8"))
 
 
 def test_the_published_scores_of_the_real_model(tmp_path):
@@ -136,5 +120,5 @@ def test_the_published_scores_of_the_real_model(tmp_path):
         pytest.skip("the real weights are not on this machine (METAEVAL_REAL_MODELS)")
     for file in (folder / "model.safetensors", *tokenizer.glob("*token*.json")):
         (tmp_path / file.name).symlink_to(file)
-    found = [answer.score for answer in score_pairs(metric(tmp_path), [pair[:2] for pair in CARD]).answers]
+    found = [answer.score for answer in score_pairs(metric(tmp_path), [tuple(pair[:2]) for pair in CARD]).answers]
     assert found == pytest.approx([score for *_, score in CARD], abs=1e-4)

@@ -49,19 +49,8 @@ def reference(folder):
 
 
 # Precision by bert-score 0.3.13 on transformers 5.23.0 and torch 2.13.0 (CPU): score(statements, sources,
-# model_type=FOLDER, num_layers=6), FOLDER being the packaged model; no idf, no rescaling.
-LIGHTHOUSE = "The lighthouse was built in 1873 by the harbour board. It stands 41 metres tall."
-OFFICIAL = [
-    (LIGHTHOUSE, "The lighthouse is 41 metres tall.", 0.8810729384422302),
-    (LIGHTHOUSE, "Kettles with a steel body get hot during use.", 0.11378630250692368),
-    ("Überraschung! Ein Café in São Paulo, 東京 and Москва.", "In São Paulo there is a café.", 0.7814269065856934),
-    (
-        "Children and staff were not told which setting was in use.",
-        "Nobody in the classrooms knew how fast the air was exchanged.",
-        0.359050452709198,
-    ),
-    ("The river rose quickly. " * 150, "The river rose.", 0.6938682794570923),  # cut at 512 tokens
-]
+# model_type=FOLDER, num_layers=6), FOLDER being the packaged model; no idf, no rescaling. The last is cut at 512.
+OFFICIAL = json.loads(Path(__file__).with_name("minilm_official.json").read_text(encoding="utf-8"))
 
 
 def test_bertscore_explains_its_mean(pairs):
@@ -110,7 +99,3 @@ def test_each_text_is_encoded_once_however_many_pairs_it_is_in(pairs, watch):
     score_pairs(metric, crossed)
     assert len(crossed) == len(sources) * len(statements) > 500
     assert passed.texts == len(sources) + len(statements)
-
-
-def test_the_weights_hash_is_the_identity():
-    assert MiniLMCosine().identity()["revision"] == "sha256:53aa51172d142c89"

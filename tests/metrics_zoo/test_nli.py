@@ -1,7 +1,9 @@
 """NLI cross-encoders by id: scores against plain transformers one pair at a time, labels read and refused, limits."""
 
+import json
 import math
 import random
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -59,33 +61,16 @@ def config(labels):
     return SimpleNamespace(num_labels=len(labels), id2label=dict(enumerate(labels)))
 
 
-@pytest.mark.parametrize(
-    ("labels", "read"),
-    [
-        # spellings of published models: MNLI's, cross-encoder/*, tals/* (FEVER), ynie/*, MoritzLaurer/* zero-shot, RTE
-        (["CONTRADICTION", "NEUTRAL", "ENTAILMENT"], ["contradiction", "neutral", "entailment"]),
-        (["contradiction", "entailment", "neutral"], ["contradiction", "entailment", "neutral"]),
-        (["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"], ["entailment", "contradiction", "neutral"]),
-        (["SUPPORTED", "NEI", "REFUTED"], ["entailment", "neutral", "contradiction"]),
-        (["entailment", "not_entailment"], ["entailment", "not_entailment"]),
-        (["not-entailment", "Entailment"], ["not_entailment", "entailment"]),
-        (["contradiction", "entailment"], ["contradiction", "entailment"]),
-    ],
-)
-def test_labels_are_read_from_the_configuration(labels, read):
-    assert read_labels(config(labels), "", "some/model") == read
+# Spellings of published models: MNLI's, cross-encoder/*, tals/* (FEVER), ynie/*, MoritzLaurer/* zero-shot, RTE.
+LABELS = json.loads(Path(__file__).with_name("nli_labels.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        "LABEL_0 LABEL_1 LABEL_2", "entailment entails neutral", "entailment neutral contradiction other", "score",
-        "entailment neutral", "neutral contradiction", "entailment not_entailment neutral",
-    ],
-)  # fmt: skip
-def test_labels_that_are_not_nlis_are_refused_with_the_way_out(labels):
-    with pytest.raises(UserError, match="labels=entailment,neutral,contradiction"):
-        read_labels(config(labels.split()), "", "some/model")
+def test_labels_are_read_from_the_configuration_or_refused_with_the_way_out():
+    for labels, read in LABELS["read"]:
+        assert read_labels(config(labels), "", "some/model") == read
+    for labels in LABELS["refused"]:
+        with pytest.raises(UserError, match="labels=entailment,neutral,contradiction"):
+            read_labels(config(labels), "", "some/model")
 
 
 def test_labels_may_be_given_and_are_checked_too():
@@ -146,15 +131,11 @@ def test_hardly_any_padding_and_each_pair_once(folders, watch):
     assert metric.model.tokens.texts.calls == len(sources) + len(statements) + 2
 
 
-@pytest.mark.parametrize(
-    ("name", "option", "ends"),
-    [
-        ("nli", "score=ent-minus-con", (-1.0, 1.0)),
-        ("alignscore", "mode=reg_sp", (None, None)),
-        ("bertscore", "rescale=true", (None, 1.0)),
-        ("bartscore", "transform=exp", (0.0, 1.0)),
-    ],
-)
+RANGES = [("nli", "score=ent-minus-con", (-1.0, 1.0)), ("alignscore", "mode=reg_sp", (None, None))]
+RANGES += [("bertscore", "rescale=true", (None, 1.0)), ("bartscore", "transform=exp", (0.0, 1.0))]
+
+
+@pytest.mark.parametrize(("name", "option", "ends"), RANGES)
 def test_an_option_that_changes_the_range_changes_the_card(name, option, ends):
     # Outside of the declared range a score is a status and no score.
     changed, plain = (load_metric(name, with_options(name, of)) for of in ([option], []))
