@@ -335,11 +335,6 @@ def test_a_label_is_repaired_where_that_takes_no_guess_and_read_to_the_letter_if
         assert labels == {(0, 0, 0): UNREAD if read == "unparsed" else label, (0, 0, 1): None}
 
 
-def test_a_citation_of_no_passage_gets_no_label():
-    assert labelled("It is long [9][1].", says(label="Attributable"), options=TEN) == ["No passage; Attributable"]
-    assert labelled("No answer was found.") == [""]
-
-
 def test_a_metric_labels_each_pair_once():
     batches = []
 

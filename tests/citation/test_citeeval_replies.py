@@ -129,12 +129,6 @@ def test_what_is_read_in_json_of_any_kind_by_each_mode(recorded):
     recorded.held("citeeval-json", found)
 
 
-def test_a_context_is_repaired_but_for_one_that_there_is_not():
-    said = read_json(reply({"id": "1", "context": " Retrieval "}, context(2, "both")), "attribution", {1, 2})
-    counted = {"repaired: capitals": 1, "repaired: number": 1, "repaired: no reasoning": 1, "out of schema": 1}
-    assert (said.contexts, said.problems) == ({1: 2}, counted)
-
-
 CONTEXTS = ["query", "retrieval", "response", "model", "Retrieval", "", 2]
 
 

@@ -218,7 +218,7 @@ def moments_of_ends(units: Units) -> Floats:
     """Return what `lowest` and `highest` take sums of, (n, 4): worst, best, whether it counts, whether it may count."""
     sure = ~np.isnan(units.best)
     perhaps = ~np.isnan(units.worst) & ~sure
-    return np.stack([np.where(sure, column, 0.0) for column in units[1:]] + [sure * 1.0, perhaps * 1.0], axis=1)
+    return np.stack([np.where(sure, column, 0.0) for column in units[1:]] + [sure, perhaps], axis=1)
 
 
 def lowest(sums: Floats) -> Floats:

@@ -93,8 +93,6 @@ def edited_statements(
                 left_out["edits that cannot be"] += 1
             elif rating is None:
                 left_out["not rated by people"] += 1
-            elif not citation_edits.actions(citations, edits, options.index_shift):
-                left_out["no citation left or kept"] += 1
             else:
                 edited.append(EditedStatement(human.answer.id, code, citations, edits, rating))
     return edited, +left_out

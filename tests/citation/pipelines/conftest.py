@@ -82,7 +82,8 @@ def hold(recorded):
         told = told[:1] + [[field for field in own if field not in told[0]] for own in told[1:]]
         notes = [[note.label, note.text, *note.items] for note in notes]
         tables = [table for table in tables if table.name != "replies"]
-        recorded.held(name, {table.name: printed(table) for table in tables} | {"notes": notes, "signed": told} | more)
+        more |= {"notes": notes, "signed": told, "data": [*tables[0].data][3:7], "settings": tables[0].settings}
+        recorded.held(name, {table.name: printed(table) for table in tables} | more)
 
     return held
 

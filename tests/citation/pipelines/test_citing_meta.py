@@ -4,6 +4,7 @@ The backend is `overlap` at 0.5: the share of a claim's content words that stand
 """
 
 import json
+from collections import Counter
 
 import pytest
 from scipy import stats
@@ -75,7 +76,10 @@ def hold_meta(hold):
 
     def held(name, found):
         scores = {level.unit: [json.loads(line) for line in level.lines().splitlines()] for level in found.levels}
-        means = {level.unit: [[name, *level.mean_ends(name)] for name in level.values] for level in found.levels}
+        means = {
+            level.unit: [[name, *level.mean_ends(name), Counter(level.statuses(name))] for name in level.values]
+            for level in found.levels
+        }
         tested = {"measured": [[each.name, each.tested] for each in found.measured], "left out": found.left_out}
         hold(name, meta_sheets(found), scores=scores, means=means, **tested)
 
@@ -282,6 +286,7 @@ def test_a_missing_verdict_is_counted_and_bounded_in_the_results(meta, hold_meta
 def test_scores_of_sentences_made_elsewhere_stand_beside_the_pipelines(meta, hold_meta, tmp_path):
     given = [("a1", 0, 35, 0.9), ("a1", 36, 58, 0.5), ("b2", 0, 22, 0.1)]
     rows = [dict(zip(("answer", "start", "end", "value"), row, strict=True)) for row in given]
+    rows += [{"answer": "b1", "value": 2, "measure": "more"}, {**rows[0], "value": None, "measure": "less"}]
     path = written(tmp_path / "theirs.jsonl", rows)
     found = meta(scores=(path,))
     hold_meta("meta-scores", found)
