@@ -211,7 +211,7 @@ def files(folder):
 
 def tables(folder):
     """The tables that a folder's JSON files hold: what they show, and what they are made of."""
-    kept = ("headings", "blocks", "footer", "records")
+    kept = ("headings", "blocks", "footer", "records", "data")
     found = {name: own for name, own in files(folder).items() if name.endswith(".json") and "records" in own}
     return {name: {key: own[key] for key in kept if key in own} for name, own in found.items()}
 

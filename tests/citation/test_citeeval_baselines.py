@@ -14,7 +14,6 @@ from metaeval.citation.chat_models import chat_request
 from metaeval.citation.citeeval import baselines
 from metaeval.citation.citeeval.baselines import (
     KINDS,
-    NO_PASSAGE,
     UNREAD,
     attrscore_inquiries,
     labels_by_model,
@@ -275,30 +274,12 @@ def test_what_judges_say_at_random_of_answers_of_all_kinds(recorded):
 
 # AttrScore.
 
-MODES = ("strict", "relaxed")
-
-
-def attrscore(labels, options=PAPER):
-    """Strict and relaxed AttrScore of one statement with these labels: known, worst, best."""
-    split = Split((ResponseStatement(1, "It is long.", tuple(range(1, len(labels) + 1)), 0, 0),), no_answer=False)
-    answer = Answer("a", "It is long.", (Passage("p"),) * len(labels))
-    said = {(0, 0, n): label for n, label in enumerate(labels)}
-    found = baselines.attrscore([answer], [split], said, options).values
-    return [rows(found, part, MODES)[0] for part in ("known", "worst", "best")]
-
 
 def labelled(text, *answers, options=PAPER):
     response, split, _ = asked(text, options)
     inquiries = attrscore_inquiries([response], [split], MAKE)
     labels = labels_by_model(list(zip(inquiries, answers, strict=True)))
     return [row["attrscore_labels_"] for row in baselines.attrscore([response], [split], labels).words]
-
-
-def test_strict_and_relaxed_by_hand():
-    three = ("Attributable", "Extrapolatory", "Contradictory")
-    assert attrscore(three)[0] == pytest.approx((1 / 3, 0.5))  # (1 + 0 + 0) / 3, (1 + 0.5 + 0) / 3
-    assert attrscore(())[0] == (0.0, 0.0)  # no citation stands as Contradictory does
-    assert attrscore((NO_PASSAGE, "Attributable"), RELEASED)[0] == (0.5, 0.5)
 
 
 def test_a_chat_model_is_asked_once_for_each_citation():

@@ -60,7 +60,6 @@ def response(text):
 
 FOUR = response("The Oder is 840 kilometres long [1][3]. It crosses countries [2]. Barges go there. I am sure.")
 FIVE = Answer("b", "One [1]. Two [2]. Three. Four. Five [3].", PASSAGES, "How many?")
-STARTED = re.compile(r'<statement id="(\d+)"(?: cites="[\d ]*")?( judge="yes")?>')
 
 
 def evaluate(answer, ask, asking=None, options=PAPER):

@@ -163,7 +163,7 @@ def test_values_of_judges_come_through_faults(asked, contents, fake, rated, tmp_
     rating, entailment = measured["citeeval:rating"], measured["scifi:entailment:overlap"]
     assert (rating["scored"], rating["statuses"], entailment["statuses"]) == (14, {"unparsed": 2}, {"unparsed": 1})
     assert rating["values"]["pearson"]["bounds"] is not None
-    assert "|facts:model=tiny, " in entailment["signature"]
+    assert "|facts:model=tiny, temperature=0.0, max_tokens=1024, max_tokens_name" in entailment["signature"]
     assert "127.0.0.1" not in entailment["signature"]
     # Seven answers have 1/2, and the eighth, both of whose statements are missing, could have 0 to 1.
     open_ = json.loads(first["responses/could-be.json"])["records"]

@@ -94,8 +94,8 @@ def test_scores_of_systems_on_paper(cite, hold):
     old = found["old", "t", "rating"]
     # a1: (1 + (3 - 1) / 4) / 2 = 0.75. a2: its cited statement was skipped, the uncited one lacks a citation: 0.
     assert old["value"] == (0.75 + 0) / 2
-    repaired = lambda body: f"So: {json.dumps({'statements': said(body)})}"  # noqa: E731
-    result = cite(ask=repaired, scenario="cited", statements_per_request=5)
+    repaired = {"ask": lambda body: f"So: {json.dumps({'statements': said(body)})}"}
+    result = cite(**repaired, scenario="cited", statements_per_request=5)
     hold("citeeval-systems-cited", every(result))
     # a2 has only its skipped statement left, which is missing: no value. The mean is a1's.
     assert of(result)["old", "t", "rating"]["value"] == 0.75

@@ -437,5 +437,5 @@ def test_responses_without_judgements_are_left_out_and_counted(meta, hold_meta, 
     statements, people = bench_files
     content = json.loads(people.read_text())
     people.write_text(json.dumps({"r2": content["r2"]}))
-    found = meta(files=(statements,), human=people)
+    found = meta(files=(statements,), human=people, pipelines=("aliice", "autoais"))
     hold_meta("meta-one-response", found)
