@@ -12,8 +12,6 @@ from metaeval.citation.aliice.claim_rewriting import (
     Rewriting,
     fragments,
     prompt_in,
-    read_claim,
-    read_line,
     rewrite,
     with_rewritings,
 )
@@ -62,22 +60,6 @@ def test_claims_that_were_cut_are_sent_and_whole_sentences_are_not():
     assert [one.claim for one in fragments(read(["We use a B-c cup [1]."], "released"), whole=True)] == [
         "We use a Bc cup"
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "claim"),
-    [
-        (' {"claim": " Cups are glass. "}\n', "Cups are glass."),
-        # Another form than was asked for, more than was asked for, or no claim.
-        ("Claim: Cups are glass.", None),
-        ('{"claim": ["Cups are glass."]}', None),
-        ('{"claim": "Cups are glass [1]."}', None),
-        ('{"claim": "Cups are glass.\\nThey break."}', None),
-        ('{"claim": "..."}', None),
-    ],
-)
-def test_a_reply_is_of_the_form_that_was_asked_for_or_unparsed(text, claim):
-    assert read_claim(text) == claim
 
 
 def test_every_kind_of_reply_has_its_state_and_none_keeps_the_old_claim(fake, chat_options):
@@ -134,20 +116,3 @@ def test_a_prompt_of_ones_own_needs_its_places(tmp_path):
         prompt_in(own)
     own.write_text("{sentence} {claim} {reply}")
     assert prompt_in(own).fingerprint != prompt_in(None).fingerprint
-
-
-@pytest.mark.parametrize(
-    ("reply", "claim"),
-    [
-        ("Modified sentence: Tea is hot.", "Tea is hot."),
-        ('"Tea is hot."', "Tea is hot."),
-        ("Tea is hot.\nI left out the rest.", None),
-        ("Tea is hot [1].", None),
-        ("...", None),
-        ("Modified sentence:", None),
-    ],
-)
-def test_one_line_of_plain_text_is_a_reply(reply, claim):
-    assert read_line(reply) == claim
-    # The strict form refuses all of them.
-    assert read_claim(reply) is None

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metaeval.citation.aliice import claim_rewriting
 from metaeval.citation.chat_models import ChatOptions
 from metaeval.citation.data_model import Answer, Passage, Verdict
 from metaeval.citation.scifi.answer_measures import citations_without_facts, entailments, text_shares
@@ -69,13 +70,12 @@ def segment(text):
     return {"segment": text}
 
 
-def test_where_no_segment_can_matter_none_is_asked_for():
+def test_where_no_segment_can_matter_none_is_asked_for(recorded):
     replies = {"It rained.": ["It rained."], "It poured.": ["It poured."], "1. 2": [], CLEAN: ["He acted."]}
     replies[CLEAN, "He acted."] = segment("acted")
     (found, other), ask = read(replies, f"It rained [1]. It poured. {FILM} It rained.", "It poured. 42 [1].")
     assert ask.calls == [["It rained.", "It poured.", CLEAN], [(CLEAN, "He acted.")]]  # each text once, "42." never
-    assert [fact.segment[2] for fact in found.facts] == ["not asked", "not asked", "verbatim", "not asked"]
-    assert [fact.segment[2] for fact in other.facts] == ["not asked"]
+    recorded.held("scifi-model", {"one": found, "other": other}, whole=True)
     # One of one segment that was looked for is found, and of the second answer none was looked for.
     shares = text_shares([found, other], [])["not_found"]
     assert [(share.hits, share.total, share.open) for share in shares] == [(0, 1, 0), (0, 0, 0)]
@@ -85,34 +85,27 @@ def test_where_no_segment_can_matter_none_is_asked_for():
     assert [fact.segment[2] for fact in other.facts] == ["not asked"]
 
 
-@pytest.mark.parametrize(
-    ("text", "facts", "problems"),
-    [
-        ('{"facts": ["It rained.", " It\\npoured. "]}', ("It rained.", "It poured."), {}),
-        ('```json\n{"facts": ["It rained."]}\n```', ("It rained.",), {}),
-        ('{"facts": ["It rained.", 3, null, ["x"]]}', ("It rained.",), {"fact out of schema": 3}),
-        ('{"facts": ["It rained.", "", "1992"]}', ("It rained.",), {"fact without a letter": 2}),
-        ('{"facts": ["It rained.", "it rained.", "It poured [2]."]}', ("It rained.",), None),
-        ('{"facts": []}', (), {"empty list of facts": 1}),
-    ],
-)
-def test_entries_that_are_no_facts_are_counted_and_not_read(text, facts, problems):
-    found, counted = read_facts(text)
-    assert found == facts
-    assert counted == ({"duplicate fact": 1, "fact with a citation mark": 1} if problems is None else problems)
+def test_replies_are_read_by_every_rule(recorded):
+    """The keys of the record are replies, of which each rule reads its own form: facts, segments, claims."""
+    rules = (read_facts, read_listed, read_segment, read_line, claim_rewriting.read_claim, claim_rewriting.read_line)
+    replies = [*json.loads((recorded.FOLDER / "scifi-replies.json").read_text(encoding="utf-8"))]
+    assert len(replies) > 50
+    held = {
+        text: {f"{rule.__module__.split('.')[-1]}.{rule.__name__}": rule(text) for rule in rules} for text in replies
+    }
+    kept = {text: {name: own for name, own in of.items() if own is not None} for text, of in held.items()}
+    recorded.held("scifi-replies", kept, whole=True)
 
 
-def test_a_sentence_without_facts_is_lost_with_the_reason():
+def test_a_sentence_without_facts_is_lost_with_the_reason(recorded):
     cut = reply('{"facts": ["It', "length")
     failed, long = Failure(Cause.REFUSED, "not this one"), Failure(Cause.TOO_LONG, "too long")
     replies = {"A is b.": "no JSON", "C is d.": cut, "E is f.": failed, "G is h.": long, "I is j.": [], "K is l.": [7]}
     (found, whole), _ = read(
         replies | {"M is n.": ["M is n."]}, "A is b. C is d. E is f. G is h. I is j. K is l.", "M is n."
     )
-    assert found.lost == {1: "unparsed", 2: "unparsed", 3: "failed", 4: "too long", 5: "unparsed", 6: "unparsed"}
-    assert found.facts == ()
-    assert found.problems == {"empty list of facts": 1, "fact out of schema": 1}
-    assert (whole.lost, len(whole.facts)) == ({}, 1)
+    # The first two cannot be read, one failed, one is too long, and two hold no fact.
+    recorded.held("scifi-model-lost", {"lost": found, "whole": whole}, whole=True)
 
 
 def test_a_fact_whose_segment_no_reply_names_is_not_judged_and_bounded():
@@ -143,7 +136,7 @@ def test_a_fact_whose_segment_no_reply_names_is_not_judged_and_bounded():
     assert text_shares([found], [])["not_found"][0].filled(True).value == 2 / 3
 
 
-def test_references_are_decomposed_with_the_answers_and_keep_their_own_claims():
+def test_references_are_decomposed_with_the_answers_and_keep_their_own_claims(recorded):
     ask = Replay({"It rained.": ["It rained."], "It was wet.": "?", "It poured.": ["It poured.", 1]})
     answers = [
         Answer("a", "It rained.", (), reference={"answer": "It rained [1]. It was wet [2]. It poured."}),
@@ -154,10 +147,7 @@ def test_references_are_decomposed_with_the_answers_and_keep_their_own_claims():
     found = read_with_model(answers, ScifiOptions(), ask, CHAT)
     assert ask.calls == [["It rained.", "It was wet.", "It poured."]]
     assert [asked_about(request) for request in requests_for(answers, ScifiOptions(), CHAT)] == ask.calls[0]
-    references = [one.reference and (one.reference, one.reference_lost) for one in found]
-    assert references == [(("It rained.", "It poured."), 1), (("It hailed.",), 0), None, (("It rained.",), 0)]
-    assert [one.problems for one in found] == [{"reference: fact out of schema": 1}, {"fact out of schema": 1}, {}, {}]
-    assert [one.lost for one in found] == [{}, {}, {}, {}]
+    recorded.held("scifi-model-references", {one.answer.id: one for one in found}, whole=True)
 
 
 def test_what_is_sent_holds_the_texts_as_strings_that_cannot_end_early():
@@ -193,30 +183,6 @@ def asked_with(replies):
         return [reply(replies.pop(0)) for _ in requests]
 
     return ask, contents
-
-
-@pytest.mark.parametrize(
-    ("reply", "facts", "others"),
-    [
-        ("- He acted.\n- It was in 1992.", ("He acted.", "It was in 1992."), 0),
-        ("Facts:\n1. He acted.\n2) It was in 1992.\n", ("He acted.", "It was in 1992."), 1),
-        ("• He acted.\n\n* He acted.", ("He acted.",), 0),
-        ("1992. A year.", ("1992. A year.",), 0),
-        ("Facts: He acted.", ("He acted.",), 0),
-        ("-no space after the dash", ("-no space after the dash",), 0),
-        *((reply, None, 0) for reply in (" \n", "He acted.\nIt was in 1992.", '{"facts":\n["He acted."]}')),
-    ],
-)
-def test_each_item_of_a_list_is_a_fact_and_several_lines_without_items_cannot_be_read(reply, facts, others):
-    found, counted = read_listed(reply) or (None, {"line that is not a list item": 0})
-    assert (found, counted["line that is not a list item"]) == (facts, others)
-
-
-def test_a_segment_is_the_only_line_or_the_field_of_its_json():
-    lines = ['Segment: "in 1992"\n', "question: “a film”", "'twas", "", "Segment:", "in 1992\nit names the year"]
-    assert [read_line(line) for line in lines] == ["in 1992", "a film", "'twas", None, None, None]
-    replies = ["1992", '{"segment": ""}', '{"segment": 1992}', '{"segment": ["1992"]}', "{}"]
-    assert [read_segment(text) for text in replies] == [None] * 5
 
 
 def test_a_papers_prompts_are_answered_in_plain_text(tmp_path):
