@@ -1,14 +1,12 @@
 """What SCiFi's tests are made of, and the sentence splitters that the official outputs are held against."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.corpus.sentences import RULES
-
-VERSIONS = {"parser", "splitter", "facts", "tokenizer", "options"}
+from tests.printed import told
 
 
 @pytest.fixture(scope="session")
@@ -19,14 +17,10 @@ def made(load_module):
 
 @pytest.fixture(scope="session")
 def sheets(recorded):
-    """What the tables of a result hold, and those of its rows; of notes the numbers, no name of a version."""
-
-    def told(table):
-        settings = {key: own for key, own in table.settings.items() if key not in VERSIONS}
-        *parts, notes, settings, rows = recorded.sheet(replace(table, settings=settings))
-        return [*parts, [[label, recorded.plain(line)] for label, line in notes if label != "settings"], settings, rows]
-
-    return lambda found: {name: told(table) for name, table in {**found, **getattr(found, "rows", {})}.items()}
+    """What the tables of a result hold, and those of its rows."""
+    return lambda found: {
+        name: told(table, recorded.plain) for name, table in {**found, **getattr(found, "rows", {})}.items()
+    }
 
 
 @pytest.fixture

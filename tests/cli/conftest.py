@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 import pytest
 import typer.main
 
+from tests.printed import told
+
 FORMAT = "metaeval-corpus/1"
 PROGRESS = re.compile(r"(?:asking )?\S+(?: round \d+)?: [\d,]+ of [\d,]+ (?:pairs|replies)")
 
@@ -126,6 +128,18 @@ def refused(cli) -> Callable[..., str]:
         return said[0].removeprefix("metaeval: ")
 
     return run
+
+
+@pytest.fixture
+def printed(recorded):
+    """What the tables of a folder hold, by their files."""
+    from metaeval.report.table_files import load_table
+
+    def read(folder: Path) -> dict[str, Any]:
+        paths = [path for path in sorted(folder.rglob("*.json")) if "manifest" not in path.name]
+        return {path.relative_to(folder).as_posix(): told(load_table(path), recorded.plain) for path in paths}
+
+    return read
 
 
 @pytest.fixture(scope="session")

@@ -47,9 +47,11 @@ def records(tmp_path, name):
     return json.loads((tmp_path / "results" / "latest" / "answers" / f"{name}.json").read_text())["records"]
 
 
-def test_table_4_has_people_beside_aliice_on_the_same_answers(ran, typed, tmp_path):
-    ended = ran(*typed, "--human", "labels.csv", "--labels", "utility=u1,u2", "--labels", "recall=r1,r2")
+def test_table_4_has_people_beside_aliice_on_the_same_answers(ran, typed, tmp_path, recorded, printed):
+    labels = ("utility=u1,u2", "recall=r1,r2", "precision=r2,u1,r1", "citation_utility=u2,r1")
+    ended = ran(*typed, "--human", "labels.csv", *(word for own in labels for word in ("--labels", own)))
     rows = records(tmp_path, "table-4")
+    recorded.held("aliice-people", printed(tmp_path / "results" / "latest"))
     value = {(row["system"], row["measure"]): row["value"] for row in rows}
     assert {(row["system"], row["answers"], row["within"], row["labelled"]) for row in rows} == {
         ("A", 3, 2, 2),

@@ -60,10 +60,10 @@ def answers(tmp_path):
     return path
 
 
-def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
+def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, recorded):
     pytest.importorskip("spacy")
     import metaeval
-    from metaeval.citation.pipelines.figures import bars_of, citation_figures
+    from metaeval.citation.pipelines.figures import bars_of, citation_figures, sentence_tree, trees_of
 
     found = [metaeval.cite(name, [answers], nli=["overlap"], results=tmp_path) for name in ("alce", "aliice")]
     folders = [one.write() for one in found]
@@ -78,6 +78,9 @@ def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, monkeypatch):
     assert ({bar["measure"] for bar in bars}, level) == ({"recall", "precision", "f1"}, 0.95)
     drawn = citation_figures(folders)
     assert list(drawn) == ["figure-pipelines", f"tree-{folders[1].name}-1"]
+    ((parse, claims, _),) = trees_of(folders[1])
+    _, _, lines = sentence_tree("Cups are of glass [1], or in [2] of plastic[3][4].", "small")
+    recorded.held("aliice-figures", {"bars": bars, "tree": [parse, claims], "lines": lines}, whole=True)
 
 
 @pytest.mark.parametrize("profile", ["paper", "released"])
