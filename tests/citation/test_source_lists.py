@@ -113,7 +113,7 @@ def test_lists_pieces_and_marks_of_many_reports_are_those_of_their_record(record
         held[number] = {
             "lists": [[one.start, one.end, *map(astuple, one.sources)] for one in source_lists(text)],
             "left out": [*map(astuple, read.left_out), left_out_text([read])],
-            "read": [cleaned(read).text, with_marks(draft, reasons), reasons],
+            "read": [cleaned(read).text, with_marks(draft, reasons), +reasons],
             "sources": [[one.id, one.url, one.title] for one in draft.sources],
             "cut": [[one.kind, one.sources] for one in draft.cut],
         }
