@@ -259,12 +259,12 @@ def _run(lines: Sequence[str], at: int, fenced: set[int], level: int | None) -> 
             or (not last.has_address and _is_address(line))
         ):
             last.text += "\n" + line
-        elif (_ADDRESS.search(line) and (headed or _is_address(line))) or (
-            headed and (_PUBLISHED.search(line) or _leads(lines, at + 1))
+        elif (
+            (_ADDRESS.search(line) and (headed or _is_address(line)))
+            or (headed and _PUBLISHED.search(line))
+            or ((headed or (last and not blank)) and _leads(lines, at + 1))
         ):
             entries.append(_Entry("", "", indent, line, at))
-        elif last and not blank and _leads(lines, at + 1):
-            last.text += "\n" + line
         else:
             break
         at, blank = at + 1, False
