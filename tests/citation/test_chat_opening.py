@@ -291,7 +291,9 @@ CASES = {
 
 
 @pytest.mark.parametrize(("answers", "said"), CASES.values(), ids=CASES.keys())
-def test_how_answers_ended_is_told_and_a_higher_limit_only_where_one_was_cut(answers, said):
+def test_how_answers_ended_is_told_and_a_higher_limit_only_where_one_was_cut(answers, said, chat_options):
+    counted = [*tokens_and_cost(answers, chat_options()).values()]
+    assert counted == [0, 0, sum(one not in (FAILED, TOO_LONG) for one in answers), None]
     found = why_unread(answers, max_tokens=64)
     assert said in found
     assert ("max_tokens" in found) == ("cut" in said)
