@@ -10,6 +10,7 @@ import pytest
 
 from metaeval.core import registry
 from metaeval.core.errors import UserError
+from metaeval.core.files import inputs_protected
 from metaeval.corpus.dataset import Dataset
 from metaeval.scoring.contract import Metric
 from protocols.contract import Protocol
@@ -107,3 +108,65 @@ def test_an_entry_that_cannot_be_imported_is_named_with_its_target(entries, valu
     entries(("broken", value))
     with pytest.raises(UserError, match=rf"^The metric 'broken' \({value}\) cannot be imported: .*{why}$"):
         registry.find("metric", "broken")
+
+
+def test_models_that_lie_here_have_short_names(tmp_path, monkeypatch, recorded):
+    here = tmp_path / "home"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    for folder in ("m", "a/m", "b/m", "a/x y", "c/a/m"):
+        (here / folder).mkdir(parents=True)
+    lists = [
+        *(
+            ["overlap"],
+            ["nli:./m"],
+            ["nli:m"],
+            ["nli:./a/m", "nli:./b/m"],
+            ["nli:./m", f"nli:{tmp_path}/m"],
+            ["nli:gone"],
+        ),
+        *(
+            ["nli:./a/m", "nli:./c/a/m"],
+            ["ensemble:nli:./m+overlap"],
+            ["nli:./a/x y"],
+            ["nli:m", "nli:./a/m"],
+            ["rouge:./m"],
+        ),
+        *(["minilm-cosine:./m"], ["cosine:./a/m", "nli:./b/m"], ["nli:./m", "nli:./m"]),
+    ]
+    found = {"placed": [], "given": []}
+    for names in lists:
+        given = {"metrics": names, "metric_options": {"nli:./m": {"k": 1}, "nli:m": {"j": 2}, "overlap": {"x": 3}}}
+        placed = registry.with_places(given)
+        found["placed"].append([placed["metrics"], placed["metric_options"]])
+        for name in placed["metrics"]:
+            assert registry.retyped(name, placed["metric_options"]) in names or name.startswith("ensemble")
+    with inputs_protected(from_python=True):
+        for value in ("overlap", 3, len, print, lambda: 1, own, Own, type("overlap", (), {}), type("own", (), {}), own):
+            found["given"].append(recorded.told(registry.name_of, "metric", value))
+        found["taken"] = [
+            recorded.told(registry.refuse_given, kind, names, "a file")
+            for kind, names in (("metric", ["Own"]), ("metric", ["x"]), ("dataset", ["Own"]))
+        ]
+        found["known"] = [registry.is_given("metric", name) for name in ("Own", "own", "overlap")]
+    found["later"] = [registry.name_of("metric", "Own"), registry.is_given("metric", "Own")]
+    found["typed"] = [recorded.told(registry.check_typed, "metric", name) for name in ("overlap", "mine:M")]
+    (here / "mine.py").write_text("class M: pass")
+    (here / "table.csv").touch()
+    asked = ("metric", "mine"), ("metric", "mine.py"), ("dataset", "table.csv"), ("metric", "m"), ("metric", "os")
+    found["next"] = [registry.next_for(*each).split()[-1] for each in asked]
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    found["found"] = [
+        recorded.told(registry.find, "metric", name, None, True) for name in ("mine:M", "mine:N", "gone.py:M")
+    ]
+    found["code"] = [recorded.told(registry.find, "metric", name) for name in ("mine:M", "a b:c")]
+    found["place"] = recorded.told(registry.find, "metric", "mine:N", Path("file.yaml"), code=True)
+    recorded.held("core-registry", found)
+
+
+def own():
+    """A function of the user's own."""
+
+
+class Own:
+    """A class of the user's own."""

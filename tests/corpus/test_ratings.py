@@ -10,7 +10,18 @@ import pytest
 from metaeval.core.errors import UserError
 from metaeval.core.files import sha256_json
 from metaeval.corpus import ratings as ratings_module
-from metaeval.corpus.ratings import Rating, Ratings, numerals
+from metaeval.corpus.ratings import (
+    Rating,
+    RatingColumns,
+    Ratings,
+    ScoreColumn,
+    coded,
+    interleaved,
+    json_texts,
+    numerals,
+    row_blocks,
+    text_array,
+)
 
 ROWS = tuple(Rating(f"r{n}", f"g{n // 2}", float(n), "s", text=f"text {n}") for n in range(4))
 
@@ -75,6 +86,34 @@ def test_rows_are_the_ratings_that_were_given(block):
         rows[6]
     taken = Ratings("mine", WHOLE).columns.take(np.array([5, 0, 4]))
     assert tuple(taken) == (WHOLE[5], WHOLE[0], WHOLE[4])
+
+
+def test_columns_follow_from_the_rows(recorded):
+    edits = {"kind": ("original", "year", None, ""), "original": (None, "r0", "r1", None)}
+    rows = [replace(row, fields={name: own[n] for name, own in edits.items()}) for n, row in enumerate(ROWS)]
+    ratings = Ratings("mine", rows, {"m": {"r0": 1.0, "r3": None}}, levels=True)
+    columns, score = ratings.columns, ratings.score_columns["m"]
+    paid = replace(score, cost=np.array([1.0, 2.0, 3.0, 4.0]))
+    found = {
+        "edits": columns.edits,
+        "none": [RatingColumns.of(ROWS).edits, RatingColumns.of([]).edits],
+        "order": [columns.order, columns.numbers, RatingColumns.of(ROWS[::-1]).order],
+        "score": [score["r0"], score["r3"], [*score], len(score), paid.cost],
+        "levels": [ratings.level_counts(), Ratings("x", ROWS).level_counts(4), Ratings("x", ROWS).level_counts(3)],
+        "shown": repr(ratings).split(),
+        "coded": [
+            [*map(str, coded(texts).categories), *coded(texts).codes.tolist()] for texts in ("bab", "", "aé\u2028z")
+        ],
+        "texts": [str(text_array(texts).dtype) for texts in (["a"], ["\ud83d"])],
+        "blocks": [[len(block) for block in row_blocks(np.arange(size))] for size in (0, 1, 2048, 2049)],
+        "interleaved": [interleaved(",", ["a", "b"], ":", iter(["c", "d"])), interleaved("x", [])],
+        "json": json_texts(coded(["b", 'a"', "b"])),
+        "numerals": numerals(np.array([1e-4, 9.9e-5, -1e-5, 1e16, 9e15, 0.0, -0.0, 1.0, 1.0, np.nan])),
+        "taken": [columns.take(np.array([3, 1])).group.categories.tolist(), columns[1:3].id.tolist(), columns[-1].id],
+        "told": recorded.told(ScoreColumn.of, columns, {"r0": 1, "r9": 2}, "here"),
+        "same": [ScoreColumn.of(columns, score, "here") is score, RatingColumns.of(columns) is columns, columns == 3],
+    }
+    recorded.held("corpus-columns", found)
 
 
 def test_scores_are_known_or_none_for_each_rating():

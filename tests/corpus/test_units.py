@@ -13,6 +13,7 @@ from metaeval.corpus.units import (
     UnitRow,
     evidence_pairs,
     page_pairs,
+    read_aggregation,
     statement_levels,
     statement_pairs,
     unit_rows,
@@ -126,6 +127,46 @@ def test_what_supports_nothing_reads_the_nearest_sentences_and_a_mark_that_is_mi
     assert [pair.source for pair in table.pairs] == sources
     assert table.evidence[NEAREST] == 1
     assert table.dropped == {"no marked evidence": 1, "no document text": 1, "no statement text": 1}
+
+
+def test_units_of_a_corpus(recorded):
+    """Citations at every level with evidence of every kind: what each unit makes of them."""
+    kinds = [
+        Evidence(),
+        Evidence((1, 3)),
+        Evidence((4,)),
+        Evidence(texts=("The river rose",)),
+        Evidence(texts=("A flood.",)),
+    ]
+    cited = [(level, kind, "s", "d") for level in (FULL, PARTIAL, NONE) for kind in kinds]
+    cited += [
+        (NONE, Evidence(), "blank", "d"),
+        (FULL, Evidence((0,)), "s", "empty"),
+        (FULL, (Evidence((0,)), Evidence((2,))), "s", "d"),
+    ]
+    made = corpus(*cited[:-2], cited[-1], (FULL, Evidence(), "s", "empty"))
+    tables = {f"evidence {window}": evidence_pairs(made, Chunking(), 0.5, window) for window in (0, 1, 4)}
+    tables |= {"few": evidence_pairs(corpus((FULL, Evidence((0, 1, 2)), "s", "d"), *cited[10:11]), Chunking(), 0.5, 0)}
+    tables |= {
+        "many": evidence_pairs(corpus(*cited[1:3], *cited[10:11], sentences=SENTENCES[1:2] * 5), Chunking(), 0.5, 0)
+    }
+    tables |= {"page": page_pairs(made, Chunking(3), 0.5), "statement": statement_pairs(made, Chunking(3), 0.9)}
+    found = {}
+    for name, table in tables.items():
+        pairs = [[pair.pair_id, len(pair.source), pair.source[:10], pair.level, pair.held] for pair in table.pairs]
+        found[name] = [
+            pairs,
+            [*table.evidence.values()],
+            [*table.dropped.values()],
+            table.threshold,
+            str(table.chunking),
+        ]
+    found["levels"] = statement_levels(made)
+    rows = {f"rows {unit}": unit_rows(TABLE, unit) for unit in ("chunk", "citation", "page")}
+    found |= rows | {"rows": unit_rows(replace(TABLE, pool="bm25:1"), "chunk")[:1]}
+    texts = ("max", "mean", "mean:1", "mean:12", "union:3", "union", "max:2", "mean:0", "mean:01", "", "mean:-1")
+    found["aggregations"] = [recorded.told(read_aggregation, text) for text in texts]
+    recorded.held("corpus-units", found)
 
 
 def cited_together(*levels, own=None):
