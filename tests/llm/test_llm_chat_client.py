@@ -8,7 +8,6 @@ import re
 import socketserver
 import ssl
 import threading
-import time
 from base64 import b64decode
 from pathlib import Path
 from urllib.parse import quote
@@ -68,22 +67,6 @@ def test_no_more_are_in_flight_than_asked_for(fake, new_session, question):
     with fake.ChatServer(answer=echo, until=lambda _: server.most_in_flight >= 7, latency=0.02) as server:
         new_session(server.url, concurrency=7).ask([question(str(number)) for number in range(40)])
     assert server.most_in_flight == 7
-
-
-def test_requests_per_minute_are_spread_evenly(fake, new_session, question):
-    with fake.ChatServer(answer=echo) as server:
-        start = time.monotonic()
-        new_session(server.url, requests_per_minute=1200).ask([question(str(number)) for number in range(9)])
-        assert time.monotonic() - start >= 8 * 60 / 1200
-
-
-def test_a_server_that_asks_for_rest_is_given_it(fake, new_session, question):
-    with fake.ChatServer(answer=echo, faults=1, kinds=("429 retry-after",)) as server:
-        session = new_session(server.url, backoff=0, retries=4)
-        start = time.monotonic()
-        with pytest.raises(UserError, match="gave no usable reply"):
-            session.ask([question("a")])
-        assert time.monotonic() - start >= 4 * 0.05
 
 
 def test_a_question_that_always_fails_fails_alone_and_is_asked_again_next_time(fake, new_session, question):

@@ -1,6 +1,8 @@
 """Endpoints without a server: addresses, keys, faults and what they mean, masks, prices, purses and what a run says."""
 
+import asyncio
 import json
+import random
 from dataclasses import asdict
 from itertools import product
 from pathlib import Path
@@ -177,3 +179,30 @@ def test_a_batch_is_written_and_what_came_back_is_read_line_by_line(recorded, tm
     (tmp_path / "got.jsonl").write_text("{}\n\n7\n", encoding="utf-8")
     with pytest.raises(UserError, match="holds no line of a batch's output"):
         BatchSession(tmp_path / "got.jsonl", "s", store, Purse(None, None))
+
+
+@pytest.mark.parametrize("minute", [None, 120])
+def test_attempts_start_at_the_pace_that_was_set_and_wait_as_they_are_told(recorded, minute):
+    """Evenly spread, behind the rest that a server asks for, and longer after each failure, up to a minute."""
+    pytest.importorskip("openai", reason="needs the extra 'llm'")
+    from metaeval.llm.http_attempt import Pace, Stopping
+
+    async def kept():
+        pace, loop, waits = Pace(minute, 2.0), asyncio.get_running_loop(), []
+        pace._random, loop.time = random.Random(5), lambda: 100.0 + sum(waits)
+
+        async def sleep(seconds):
+            waits.append(seconds)
+
+        pace._sleep = sleep
+        for tries, rest in ((1, None), (2, 0.5), (5, 9.0), (6, None), (7, 400.0), (9, 1.0)):
+            await pace.turn()
+            await pace.turn()
+            await pace.back_off(of.Fault(Cause.RATE_LIMIT, "", rest), tries)
+        pace.stopping.set()
+        with pytest.raises(Stopping):
+            await pace.turn()
+        del loop.time
+        return waits
+
+    recorded.held(f"llm-pace-{minute}", {"waits": asyncio.run(kept())})

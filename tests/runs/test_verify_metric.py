@@ -111,6 +111,7 @@ def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatc
     (tmp_path / "official.py").write_text(OFFICIAL.replace("SHIFT", shift))
     monkeypatch.setitem(RECIPES, "odd", RECIPES["bertscore"])
     compared = compare(verified, [sys.executable, "official.py"])
+    assert compared.package.split("==")[::2] == ["bert-score", compared.package.rpartition("==")[2]]
     assert compared.pairs == len(VERIFICATION_PAIRS) - 1
     assert compared.largest == pytest.approx(float(shift), abs=1e-12)
     assert compared.agrees is agrees

@@ -215,6 +215,7 @@ def test_a_job_is_found_by_its_name_its_hash_its_folder_and_as_the_latest(writte
     shutil.copytree(folder, other)
     later = (folder / "manifest.json").read_text().replace('"finished": "2', '"finished": "3')
     write_text(other / "manifest.json", later)
+    shutil.copytree(folder, results / "plain")
     assert [each.folder for each in done_jobs(results)] == [other, folder]
     assert fits(results, "latest").folder == folder
     with pytest.raises(UserError, match="2 jobs in"):

@@ -20,12 +20,6 @@ def one(answers, how="max", direction=1):
     return result
 
 
-def test_rows_take_their_own_members_in_the_order_of_the_rows():
-    answers = [PairScore(float(number)) for number in range(4)]
-    rows = [row(3), row(0, 2), row(1)]
-    assert [answer.score for answer in aggregate(answers, rows, read_aggregation("mean"), 1)] == [3.0, 1.0, 1.0]
-
-
 def test_a_row_takes_its_best_chunk_or_their_mean_and_says_why_it_has_none(recorded):
     """A chunk that was not judged leaves the row unjudged, one with nothing to judge takes no part; counts add up."""
     scores = [[0.75, -0.5, 0.5], [0.5, 0.1, 0.9, 0.5], [-2.0], [0.25, 0.25]]
@@ -36,6 +30,8 @@ def test_a_row_takes_its_best_chunk_or_their_mean_and_says_why_it_has_none(recor
     found = {}
     for how, direction in product(("max", "mean", "mean:1", "mean:2", "mean:9", "union:2"), (1, -1)):
         found[f"{how} {direction}"] = [one(answers, how, direction) for answers in chunks]
+    rows = [row(3), row(0, 2), row(1)]
+    found["rows"] = [aggregate(chunks[1], rows, read_aggregation(how), 1) for how in ("max", "mean")]
     best = [chunks[1], range(4)], [chunks[1], [3, 2, 1]], [chunks[-1], range(5)], [chunks[3], [1, 0]]
     found["best"] = [best_members(*each, most, way) for each in best for most in (1, 2, 9, None) for way in (1, -1)]
     recorded.held("scoring-aggregate", found)

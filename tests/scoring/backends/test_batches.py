@@ -8,24 +8,12 @@ from hypothesis import strategies as st
 
 from metaeval.core.errors import UserError
 from metaeval.scoring.backends import batches
-from metaeval.scoring.backends.batches import WASTE, length_batches, run_batches
+from metaeval.scoring.backends.batches import WASTE, run_batches
 
 pytest.importorskip("torch", reason="needs the extra 'models'")
 
 
 lengths = st.lists(st.integers(1, 600), max_size=300)
-
-
-@given(lengths, st.integers(1, 4096))
-def test_every_item_once_within_budget_and_waste(items, budget):
-    batches = list(length_batches(items, budget))
-    assert sorted(number for batch in batches for number in batch) == list(range(len(items)))
-    for batch in batches:
-        sizes = [items[number] for number in batch]
-        assert sizes == sorted(sizes, reverse=True)
-        padded = sizes[0] * len(sizes)
-        assert len(batch) == 1 or padded <= budget
-        assert padded - sum(sizes) <= WASTE * padded
 
 
 @given(lengths, st.integers(64, 2048))
