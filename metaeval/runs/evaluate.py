@@ -145,8 +145,8 @@ def with_controls(source: Job | RatedSet, columns: Sequence[AlignedColumn]) -> l
     ]
 
 
-def trivial_columns(job: Job, overlap: bool = True) -> Iterator[AlignedColumn]:
-    """Yield a column for each control but the reference model, and without word overlap unless `overlap` is true."""
+def trivial_columns(job: Job, overlap: bool) -> Iterator[AlignedColumn]:
+    """Yield a column for each control but the reference model, and without word overlap unless `overlap`."""
     for name, control in CONTROLS.items():
         if job.config.unit == "chunk" or name != "chunk position":
             yield _control_column(name, control(job.rows))
