@@ -54,7 +54,7 @@ def perfect(gold: Floats) -> dict[str, dict[str, float]]:
         return {"continuous": undefined, "levels": undefined, "binary": undefined}
     weight = count.astype(np.float64)
     n = weight.sum()
-    midrank = np.cumsum(weight) - (weight - 1) / 2
+    midrank = np.cumsum(weight) - weight / 2  # less one half
     # The midrank of a level is the mean rank of its rows, so a covariance with ranks is one with midranks; only the
     # spread of 1 .. n, (n**2 - 1) / 12, is larger.
     variance = np.average((midrank - np.average(midrank, weights=weight)) ** 2, weights=weight)

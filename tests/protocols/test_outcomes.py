@@ -48,6 +48,8 @@ ROWS = {
     "few of a system": PLAIN.rows((SYSTEM > 0) | (np.arange(N) < 12)),
     "full in one group": without(replace(PLAIN, group=np.where(GOLD == 2, 24, POOL), pool=np.arange(N))),
     "two groups": PLAIN.rows(POOL < 4),
+    "five groups": PLAIN.rows(POOL < 10),
+    "attacks": replace(PLAIN, gold=GOLD * (POOL > 8), kind=np.where((POOL > 8) | (KIND == "original"), KIND, "added")),
     "one group": replace(PLAIN, group=POOL * 0),
     "one level": replace(PLAIN, gold=GOLD * 0 + 2),
     "constant": PLAIN.with_score(GOLD * 0 + 1),
@@ -57,8 +59,13 @@ ROWS = {
 }
 
 
-USE = dict.fromkeys(("no system", "few of a system", "gold of a system"), ("systems", "correlation"))
-USE["three ratings"] = ("classification",)
+USE = dict.fromkeys(("no system", "few of a system"), ("systems", "correlation"))
+USE |= {
+    "three ratings": ("classification",),
+    "gold of a system": ("correlation",),
+    "attacks": ("contrast",),
+    "five groups": ("contrast", "decision"),
+}
 """The protocols that rows with another number of systems are made for."""
 
 
@@ -118,15 +125,15 @@ def test_the_outcome_of_every_kind_of_rows_is_that_of_its_record(name, recorded)
 
 def difference(protocol, pair, options, drawn):
     """Two metrics, and if `drawn` the first against random scores: under tests of every kind, and with a margin."""
+    codes = np.unique(pair[0].group)
     outcomes = tuple(protocol.evaluate(rows, RESAMPLING, options) for rows in pair)
     keys = [key for key in outcomes[0].estimates if protocol.measure(key).tested]
     one, other = zip(pair, outcomes, strict=True)
     against = {"one": {"other": other} | ({"random": None} if drawn else {})}
     found = comparison.tested_against(protocol, options, RESAMPLING, {"one": one}, against, keys, 80)
-    held = comparison.compare(protocol, pair, outcomes, RESAMPLING, 20 * drawn, options, keys)
+    held = comparison.compare(protocol, pair, outcomes, RESAMPLING, 20 * (len(codes) > 2), options, keys)
     margin = contrasts(protocol, options, RESAMPLING, dict(zip(("one", "other"), pair, strict=True)), keys, 0.2, 0.05)
     both = comparison.compared_by(protocol, pair[0], comparison.both_scored(*pair), options)
-    codes = np.unique(pair[0].group)
     both = both.with_group(np.searchsorted(codes, both.group))
     return {
         **{name: {key: shown(test) for key, test in tests.items()} for (_, name), tests in found.items()},
@@ -145,9 +152,9 @@ def test_the_difference_of_two_metrics_is_that_of_its_record(name, recorded):
     usual, *others = choices(protocol).items()
     for key in PAIRED:
         rows = ROWS[key]
-        other = rows.with_score(np.where(np.isnan(rows.score) & (rows.pool == 3), 1.0, OTHER[: rows.score.size]))
-        pair = taken(protocol, rows), taken(protocol, other)
-        for said, options in (usual, *others) if key == "missing" else [usual]:
-            drawn = key == "plain"
-            found[f"{key} {said}"] = difference(protocol, pair, options, drawn)
+        lost, whole = np.isnan(rows.score) & (rows.pool == 3), key in ("plain", "two groups")
+        other = np.where(lost | np.isnan(OTHER[: lost.size]) & whole, 1.0, OTHER[: lost.size])
+        pair = taken(protocol, rows), taken(protocol, rows.with_score(other))
+        for said, options in (usual, *others) if key == "plain" else [usual]:
+            found[f"{key} {said}"] = difference(protocol, pair, options, not said and key == "plain")
     recorded.held(f"protocols-{name}-differences", found)
