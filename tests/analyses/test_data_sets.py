@@ -96,7 +96,8 @@ def test_a_corpus_of_ones_own_is_counted(tmp_path, recorded):
     write_corpus(MADE, path)
     shown = {name: [list(line) for line in metaeval.data.show(name)] for name in ("jsonl", "wice", "frank")}
     shown = {name: [line for line in of if line[0] != "counts"] for name, of in shown.items()}
-    recorded.held("analyses-data-sets", shown | {"own": metaeval.data.show("jsonl", data=path)})
+    found = {"own": metaeval.data.show("jsonl", data=path), "list": recorded.columns(metaeval.data.list().records)}
+    recorded.held("analyses-data-sets", shown | found)
     write_corpus(replace(MADE, citations=tuple(replace(one, evidence=()) for one in MADE.citations)), path)
     assert dict(metaeval.data.show("jsonl", data=path))["whole evidence"].startswith("none is marked")
 

@@ -89,7 +89,9 @@ def held(recorded: Any, tmp_path: Path) -> Callable[..., None]:
         names = re.compile(r"Written: |More: |Files: |mini-all-\w+-\w+: |Command: |Versions: ")  # with hashes in them
         lines = (ended.out + ended.err if ended else "").splitlines()
         said = [line for line in lines if not (names.match(line) or PROGRESS.match(line))]  # nor with its speed
-        recorded.held(name, {"said": recorded.said("\n".join(said)), "page": found.get("report.html"), **rows})
+        following = [line.partition("   (")[0] for line in said if line.startswith("Next: ")]
+        told = {"said": recorded.said("\n".join(said)), "next": [*map(str.split, following)]}
+        recorded.held(name, {**told, "page": found.get("report.html"), **rows})
 
     return check
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import metaeval
 from metaeval.analyses.command_words import command_of, words_of
 from metaeval.analyses.run import RUN
 from metaeval.core.config import load_run
@@ -86,12 +87,15 @@ def test_a_suite_is_run_again_without_what_was_typed_for_it(ran):
     ran("results", "rerun")
 
 
-def test_figures_are_drawn_again_of_the_same_jobs(cli, ran, contents):
+def test_figures_are_drawn_again_of_the_same_jobs(cli, ran, contents, recorded):
     ran("run", "-m", "overlap,rouge", "-p", "classification", *TYPED)
     ran("results", "figures")
     (drawn,) = Path("results/figures").glob("mini-*")
     before = contents(drawn)
     ran("run", "-m", "bm25", *TYPED)
+    Path("results/latest/retrieval.json").unlink()
+    jobs = [{key: row[key] for key in ("command", "metrics", "files")} for row in metaeval.results.list().records]
+    recorded.held("analyses-jobs", {"jobs": jobs, "none": metaeval.results.list(results="nowhere").records})
 
     ended = cli("results", "rerun", drawn.name[-8:])
 
