@@ -134,8 +134,9 @@ def sheet(table):
 
 
 def columns(rows):
-    """Rows of the same fields: these, and their values, at most 60 rows."""
-    return [list(rows[0]) if rows else [], *thinned([list(row.values()) for row in rows])]
+    """Rows of the same fields: these, and their values, at most 60 rows; signatures stand in the results."""
+    fields = [name for name in (rows[0] if rows else ()) if name != "signature"]
+    return [fields, *thinned([[row[name] for name in fields] for row in rows])]
 
 
 def _cell(cell):

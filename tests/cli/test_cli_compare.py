@@ -34,8 +34,6 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran, 
         result, sheet = load_result(FOLDER / f"{name}.json"), load_table(FOLDER / f"{name}-pairs.json")
         pairs = [(pair.measure, pair.difference, pair.p) for pair in result.significance.comparisons]
         assert [(record["measure"], record["difference"], record["p"]) for record in sheet.records] == pairs
-    # With --full every measure is printed.
-    assert all(label in ended.out for label in ("full / none", "Kendall", "NDCG@20", "equal within"))
 
 
 def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran, held):
@@ -43,11 +41,7 @@ def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran,
     held("analyses-compare-three", ended)
 
     assert ("mean ROC-AUC" in ended.out, "full / partial" in ended.out) == (True, False)
-    assert " minus " not in ended.out
     ran("results", "export")
-    # Four measures, three pairs.
-    rows = csv_rows(FOLDER / "classification-pairs.csv")
-    assert len(rows) == 4 * 3
     assert "full / partial" in (FOLDER / "classification-pairs.txt").read_text(encoding="utf-8")
 
 

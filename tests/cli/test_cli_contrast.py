@@ -41,10 +41,6 @@ def test_a_line_for_each_kind_in_every_form_and_a_strip_on_the_page(ran, held):
     write(rows_of())
     ended = ran("run", "-m", "overlap,rouge", *WORDS)
     held("report-contrast", ended)
-    out = ended.out
-    assert all(f"{kind} (12)" in out for kind in (*EDITS, "denied"))
-    assert "Next: " not in out  # nothing to rank by
-    assert out.index("destroying") < out.index("harmless") < out.index("attack")
     job = Path("results/latest").resolve()
     values = {row.metric: row.values for row in load_result(job / "contrast.json").rows}
     assert {*values} == {"overlap", "rouge"}  # without controls

@@ -27,9 +27,6 @@ def test_at_no_width_does_a_cell_break_in_two(result, full, recorded):
     tables["no line"] = Table(title="T", headings=("value", "other"))
     for name, width in product(tables, (40, 45, 46, 62, 63, 70, 71, 86, 87, 88, 89)):  # where another layout begins
         blocks = terminal.text_of(tables[name], width).split("\n ─")
-        metrics = [block for block in blocks if "minilm-bertscore  " in block and "does not lie" not in block]
-        # Under the rule's own line: two metrics, each on one line (interval beside) or on two (interval below).
-        assert name != "result" or width < 60 or {len(block.splitlines()[1:]) for block in metrics} <= {2, 4}
         shapes[f"{name}-{width}"] = [[len(block.partition("\n")[0]), block.count("\n")] for block in blocks[1:-1]]
     recorded.held("report-widths", shapes)
 
