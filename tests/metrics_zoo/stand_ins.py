@@ -7,6 +7,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from metaeval.core.config import RunConfig
+from tests.metrics_zoo.tiny_models import fill
 
 SMALL = {"num_hidden_layers": 1, "num_attention_heads": 2}  # what the contract asks of a model is not its depth
 WORDS = "The Kestrel lighthouse was built in 1871 on a ridge, north of the Harbour; 240 adults Zürich 東京".split()
@@ -129,13 +130,12 @@ def alignscore(source, folder, **changes):
 
 def hhem(t5, folder, model=None):
     """The encoder of a T5 with a token classifier, its weights under the prefix `t5.`."""
-    import torch
     import transformers
     from safetensors.torch import save_file
 
     if model is None:
-        torch.manual_seed(5)
         model = transformers.T5ForTokenClassification(transformers.T5Config.from_pretrained(t5, num_labels=2))
+        fill(model, 5)
     transformers.AutoTokenizer.from_pretrained(t5).save_pretrained(folder)
     weights = {f"t5.{name}": value.clone() for name, value in model.state_dict().items() if "embed_tokens" not in name}
     save_file(weights, folder / "model.safetensors")

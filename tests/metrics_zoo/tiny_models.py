@@ -1,6 +1,7 @@
 """Tiny transformers models of the right architectures, with random weights and a tokenizer trained on the spot."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -37,7 +38,8 @@ class TinyModels:
         return self._made[key]
 
 
-def _save(model, tokenizer, path, seed=0):
+def fill(model, seed=0):
+    """Fill a model with random numbers: the same ones on any version of the libraries."""
     import torch
 
     generator = torch.Generator().manual_seed(seed)
@@ -47,23 +49,32 @@ def _save(model, tokenizer, path, seed=0):
             noise = torch.randn(parameter.shape, generator=generator) * scale
             norm = "norm" in parameter_name.lower() and parameter_name.endswith("weight")
             parameter.copy_(1 + 0.1 * noise if norm else noise)
+
+
+def _save(model, tokenizer, path):
+    fill(model)
     model.eval().save_pretrained(path)
     tokenizer.save_pretrained(path)
 
 
+def _pieces(text):
+    """Every letter of a text; and pairs of letters, and two in three of its words, so that words are cut too.
+
+    In every process they are the same, which trained pieces are not.
+    """
+    words = sorted({*re.findall(r"\w+|[^\w ]", text)} - {*text})
+    pairs = sorted({word[at : at + 2] for word in words for at in range(len(word) - 1)})
+    del words[::3]
+    return sorted({*text} - {" "}), pairs, [word for word in words if len(word) > 2]
+
+
 def _wordpiece(limit=512):
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import BertTokenizer
 
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    raw = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    raw.normalizer = normalizers.BertNormalizer(lowercase=True)
-    raw.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    raw.train_from_iterator(
-        TEXT, trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False)
-    )
-    raw.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    return BertTokenizer(vocab=raw.get_vocab(), model_max_length=limit)
+    letters, pairs, words = _pieces(" ".join(TEXT).lower())
+    parts = [f"##{part}" for part in (*letters, *pairs)]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *parts, *words]
+    return BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, model_max_length=limit)
 
 
 def _bpe(style, limit=512):
@@ -91,7 +102,6 @@ def _bpe(style, limit=512):
 
 
 def _unigram(style, limit=512):
-    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     from transformers import AlbertTokenizer, DebertaV2Tokenizer, T5Tokenizer
 
     special = {
@@ -99,15 +109,10 @@ def _unigram(style, limit=512):
         "albert": ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"],
         "deberta-v2": ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"],
     }[style]
-    raw = Tokenizer(models.Unigram())
-    raw.pre_tokenizer = pre_tokenizers.Metaspace()
-    unknown = "[UNK]" if style == "deberta-v2" else "<unk>"
-    trainer = trainers.UnigramTrainer(vocab_size=300, special_tokens=special, unk_token=unknown, show_progress=False)
-    raw.train_from_iterator([line.lower() if style == "albert" else line for line in TEXT], trainer)
-    pieces = [tuple(piece) for piece in json.loads(raw.to_str())["model"]["vocab"]]
-    # A piece of its own: the contract's longest source is made of this word, and has 700 tokens so, and not 2,100.
-    last = max(number for number, (piece, _) in enumerate(pieces) if len(piece) > 1)
-    pieces[last] = ("▁word", -4.0)
+    letters, pairs, words = _pieces(" ".join(TEXT).lower() if style == "albert" else " ".join(TEXT))
+    # "word" is a piece of its own: the contract's longest source is made of it, and has 700 tokens so, and not 2,100.
+    rarer = ["▁", "▁word", *letters, *pairs, *(f"▁{word}" for word in words)]
+    pieces = [*((piece, 0.0) for piece in special), *((piece, -4.0 - n / 256) for n, piece in enumerate(rarer))]
     if style == "t5":
         return T5Tokenizer(vocab=_with_labels(pieces), extra_ids=0, model_max_length=limit)
     kind = AlbertTokenizer if style == "albert" else DebertaV2Tokenizer
