@@ -1,12 +1,13 @@
 """What every registered metric keeps to, whatever it computes."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
 
 from metaeval.conformance.check_helpers import NotCheckedError
-from metaeval.conformance.metric import CHECKS, MetricSubject, declares_itself
+from metaeval.conformance.metric import CHECKS, HELD, MetricSubject, declares_itself
 from metaeval.core import registry
 
 WITHOUT_TEXTS = {
@@ -14,6 +15,7 @@ WITHOUT_TEXTS = {
     **{name: "is a framework's judge" for name in registry.names("metric") if ":" in name},
 }
 HERE = Path(__file__).parent
+ODD = [tuple(pair) for pair in json.loads((HERE / "odd_pairs.json").read_text(encoding="utf-8"))]
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +45,26 @@ def test_every_metric_keeps_the_contract(subject, check):
         check(subject)
     except NotCheckedError as why:
         pytest.skip(str(why))
+
+
+def _told(identity):
+    """An identity without what is of the tiny models, of this machine, or the hash of a wording."""
+    own = {"weights", "tokenizer", "backbone", "conv_weights", "splitter", "base_url", "prompt"}
+    return {name: _told(part) if name == "options" else part for name, part in identity.items() if name not in own}
+
+
+def test_every_metric_is_what_its_record_says(subject, recorded):
+    kind = subject.kind
+    fields = kind.Options.model_json_schema()["properties"]
+    told = {"card": kind.card, "runtime": kind.Options.runtime}
+    told |= {"options": {name: {**about, "description": "", "title": ""} for name, about in fields.items()}}
+    if subject.name not in WITHOUT_TEXTS:
+        metric = subject.metric
+        told |= {"answers": [[*answer] for answer in subject.direct], "identity": _told(metric.identity())}
+        told |= {"by options": metric.range_by_options(), "needs": getattr(metric, "lacking_extra", "")}
+        told |= {"spans": [metric.explain(*pair) for pair in (HELD, ODD[4])] if kind.explains() else []}
+        told |= {"entailed": metric.entail(*zip(*ODD, strict=True)) if kind.card.three_way else []}
+    recorded.held(f"zoo-{subject.name.replace(':', '-')}", told, within=1e-3)
 
 
 TEXTS = [
