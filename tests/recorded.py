@@ -217,6 +217,15 @@ def tables(folder):
     return {name: {key: own[key] for key in kept if key in own} for name, own in found.items()}
 
 
+def sheets(folder):
+    """What the tables that a run wrote say, their records and lines, and its rows of JSON."""
+    found = files(folder)
+    tables = {name: value for name, value in found.items() if name.endswith(".json") and "blocks" in value}
+    kept = ("headings", "blocks", "records", "footnotes", "data")
+    told = {name: [table[key] for key in kept if key in table] for name, table in tables.items()}
+    return {name: value for name, value in found.items() if name.endswith(".jsonl")} | told
+
+
 def differences(recorded, now, place="", within=1e-6):
     """The places at which two values differ, numbers by more than so large a share."""
     numbers = (int, float)
