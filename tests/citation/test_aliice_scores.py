@@ -195,6 +195,8 @@ TEXTS = [
     "Cups [5] and mugs [6]. [4]",
     "Nothing.",
     "",
+    "Cups can be made of glass [1, 4]. [2]\nThey break.",
+    "Cups are made of glass. [1][2] Cats sleep all day. [3]",
 ]
 
 
@@ -259,17 +261,6 @@ def test_a_missing_verdict_is_in_no_denominator():
     scores, lines = judged("Cups can be made of glass[1][4].", entails=only_joint)
     assert (scores.recall, scores.precision) == (1.0, None)
     assert [(line.state, line.reason) for line in lines] == [("unjudged", "failed")] * 2
-
-
-def test_lists_and_marks_after_the_full_stop_are_read_where_they_stand():
-    text = "Cups can be made of glass [1, 4]. [2]\nThey break."
-    scores, lines = judged(text)
-    shown = [(line.citation, text[line.start : line.end], line.sentence) for line in lines if line.start is not None]
-    assert shown == [(1, "[1, 4]", 1), (4, "[1, 4]", 1), (2, "[2]", 1)]
-    assert scores.made_by == {"sentence": 1, "tree": 1}
-    _, lines = judged(text, RELEASED, entails_all)
-    shown = [(line.citation, line.state) for line in lines if line.start is not None]
-    assert shown == [(2, "judged"), (1, "not read"), (4, "not read")]
 
 
 WORDS = "Cups are made of which and , . don't cannot שלום 🙂 \u200b \x00 3.5%"

@@ -74,10 +74,10 @@ def read_in_every_way(text):
     styles = ("all", "plain")
     found = {
         "marks": told(every),
-        "plain": told(find_marks(text, "plain")),
+        "plain": told(unread(find_marks(text, "plain"), every)),
         "unclosed": told(find_marks(text, "unclosed", 0)),
         "unread": told(unread(every, find_marks(text, "unclosed"))),
-        "from 0": told(reading.marks(first=0)),
+        "from 0": [mark.number for mark in reading.marks(first=0)],
         "groups": [f"{one.start}-{one.end}: {told(one.marks)}" for of in styles for one in cited_spans(text, of)],
         "without": parts(text, (reading.without_marks(of, 0) for of in styles)),
         "sentences": [[*one.span(), *opens(one)] for one in sentences],

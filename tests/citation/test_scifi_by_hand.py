@@ -6,7 +6,9 @@ the end of its segment, of two at the same distance the one after it. Coverage i
 reference's facts by the answer.
 """
 
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,49 +21,17 @@ from metaeval.citation.scifi.fact_entailment import coverage_lines, fact_lines
 FIVE = tuple(Passage(f"{word}.") for word in ("Alpha", "Beta", "Gamma", "Delta", "Omega"))
 
 # (text, sentences, marks, marks that a word follows, facts: (sentence, segment, numbers cited, their distance))
-ANSWERS = [
-    # Behind the full stop: the mark belongs to the sentence before.
-    ("He swam. [1]", 1, 1, 0, [(1, "He swam", (1,), 1)]),  # past the full stop: 1 character
-    # Uncited.
-    ("He swam.", 1, 0, 0, [(1, "He swam", (), None)]),
-    # Mid-sentence, another word follows: 1 of 1 is inside.
-    ("He swam [1] in May.", 1, 1, 1, [(1, "He swam", (1,), 0), (1, "in May", (1,), 7)]),  # " in May" has 7
-    # Mid-sentence and at the end: each fact has its own.
-    ("He swam [1] in May [2].", 1, 2, 1, [(1, "swam", (1,), 0), (1, "in May", (2,), 0)]),
-    # "he" ends 3 after [1] (" he") and 8 before [2] (" ran and"); "he ran" ends 7 after [1] and 4 before [2].
-    ("Old [1] he ran and [2] sat.", 1, 2, 2, [(1, "he", (1,), 3), (1, "he ran", (2,), 4)]),
-    # A tie: the one after is taken.
-    ("Up [1] a b [2] c.", 1, 2, 2, [(1, "a", (2,), 2)]),  # "a" ends 2 after [1] (" a") and 2 before [2] (" b")
-    # More than three marks in one group: all belong to the fact.
-    ("He swam [1][2][3][4].", 1, 4, 0, [(1, "He swam", (1, 2, 3, 4), 0)]),
-    ("He swam [1][2][3][4] and sat [5].", 1, 5, 4, [(1, "swam", (1, 2, 3, 4), 0), (1, "and sat", (5,), 0)]),
-    # A list in one pair of brackets is as many marks.
-    ("He swam [1, 2, 5].", 1, 3, 0, [(1, "He swam", (1, 2, 5), 0)]),
-    # Three lines with an uncited one between.
-    ("He swam [1].\nIt rained.\nShe ran [2].", 3, 2, 0, [(2, "It rained", (), None), (3, "She ran", (2,), 0)]),
-    # A list: the numbers "1." and "2." are no sentences.
-    ("1. He swam [1].\n2. She ran [2].", 2, 2, 0, [(1, "He swam", (1,), 0), (2, "She ran", (2,), 0)]),
-    # A mark before a comma is inside, for words follow: "far" is 4 before [2] at its own end.
-    ("He swam [1], not far [2].", 1, 2, 1, [(1, "swam", (1,), 0), (1, "far", (2,), 0)]),
-    # After the comma: "He swam" ends 1 before [1].
-    ("He swam, [1] not far.", 1, 1, 1, [(1, "He swam", (1,), 1), (1, "not far", (1,), 8)]),  # " not far" has 8
-    # Numbers that name no passage are marks like others.
-    ("He swam [0] in May [1].", 1, 2, 1, [(1, "swam", (0,), 0), (1, "May", (1,), 0)]),
-    # A fact of the whole sentence has the last citation.
-    ("He swam [1] and sat [2].", 1, 2, 1, [(1, "He swam and sat", (2,), 0)]),
-    # Nothing that is a sentence.
-    ("...", 0, 0, 0, []),
-]
+ANSWERS = json.loads(Path(__file__).with_name("scifi_by_hand.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("text", "sentences", "marks", "inside", "facts"), ANSWERS, ids=[each[0] for each in ANSWERS])
+@pytest.mark.parametrize(("text", "sentences", "marks", "inside", "facts"), ANSWERS.values(), ids=ANSWERS)
 def test_density_and_the_citation_of_each_fact(made, text, sentences, marks, inside, facts):
     read = made.facts_of(text, *(fact[:2] for fact in facts), passages=FIVE)
     (density,), (sub,) = densities([read]), densities([read], inside=True)
     assert (density.hits, density.total) == (marks, sentences)
     assert (sub.hits, sub.total) == (inside, sentences)
     lines = fact_lines([read], made.Scored(Alpha=1.0))
-    assert [(line.citations, line.distance) for line in lines] == [fact[2:] for fact in facts]
+    assert [[list(line.citations), line.distance] for line in lines] == [fact[2:] for fact in facts]
     # Alpha, the first passage, entails everything, the others nothing: 1 for each fact that cites [1].
     cited = [fact[2] for fact in facts if fact[2]]
     (share,) = entailments([read], lines)

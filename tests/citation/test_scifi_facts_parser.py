@@ -51,31 +51,6 @@ def said(found):
     ]
 
 
-def test_every_citation_has_its_claim_and_the_words_that_are_its_own(small):
-    # The paper's Figure 1 of ALiiCE; its claims are those of `CLAIMS`.
-    found = read("Cups can be made of glass [1] or plastic [2].", small)
-    assert said(found) == [
-        ("Cups can be made of glass", "glass", "verbatim", "tree"),
-        ("Cups can be made of plastic", "plastic", "verbatim", "tree"),
-    ]
-    (sentence,) = found.sentences
-    numbers = [assign(fact, sentence)[0].marks[0].number for fact in found.facts]
-    assert numbers == [1, 2]
-
-
-def test_a_claim_is_written_as_its_sentence_writes_it(small):
-    # For the parser ALiiCE deletes brackets and slashes: "100 Vcm". The fact has them.
-    text = "The (old) device reaches 100 V/cm [1], and the (new) device reaches 20 V/cm [2]."
-    assert [(fact, segment) for fact, segment, *_ in said(read(text, small))] == [
-        ("The (old) device reaches 100 V/cm", "The (old) device reaches 100 V/cm"),
-        ("the (new) device reaches 20 V/cm", "the (new) device reaches 20 V/cm"),
-    ]
-    _, plastic = said(read("Cups are of glass [1] or of plastic (PET) [2].", small))
-    assert plastic[:2] == ("Cups are of plastic (PET)", "of plastic (PET)")  # a bracket that opened is closed
-    _, plastic = said(read("Cups are of glass [1] or (old) plastic [2].", small))
-    assert plastic[:2] == ("Cups are of (old) plastic", "(old) plastic")
-
-
 def test_a_sentence_with_one_citation_or_none_is_one_fact_and_is_not_parsed():
     found = read("It rained (a lot). Cups are of glass; [1] nobody knows [x] why. 42 [1].", NO_PARSER)
     assert said(found) == [

@@ -16,11 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaeval.citation.data_model import UNKNOWN_TEXT, Answer, Mark, Passage
+from metaeval.citation.data_model import UNKNOWN_TEXT, Answer, Passage
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.scifi import data_model
 from metaeval.citation.scifi.data_model import (
-    PlacedGroup,
     ScifiOptions,
     find_segment,
     most_similar_run,
@@ -31,31 +30,6 @@ from metaeval.citation.scifi.data_model import (
 )
 from metaeval.citation.scifi.fact_entailment import chunks_of, counter, windows
 from metaeval.citation.scifi.text_statistics import citation_counts, shares_of
-
-
-def read(text, first=1):
-    return read_sentences(Answer("a", text, (), first=first))
-
-
-def placed(text):
-    """(text, [(place, numbers)]) of each sentence."""
-    return [
-        (one.text, [(group.at, tuple(mark.number for mark in group.marks)) for group in one.groups])
-        for one in read(text)
-    ]
-
-
-def test_marks_go_with_the_space_before_them_and_keep_their_places():
-    text = "Cups are glass [1] or [2] plastic [3][4]."
-    # "Cups are glass" is 14 characters, " or" 3 more, " plastic" 8 more.
-    assert placed(text) == [("Cups are glass or plastic.", [(14, (1,)), (17, (2,)), (25, (3, 4))])]
-    (sentence,) = read(text)
-    assert (sentence.start, sentence.end, sentence.number) == (0, len(text), 1)
-    marks = [text[mark.start : mark.end] for group in sentence.groups for mark in group.marks]
-    assert marks == ["[1]", "[2]", "[3]", "[4]"]
-    # Numbers count from one whatever the text counts from.
-    (sentence,) = read("It rained [0].", first=0)
-    assert sentence.groups == (PlacedGroup(9, (Mark(10, 13, 1),)),)
 
 
 @given(st.lists(st.sampled_from(["Cups", "are", ".", "? ", "\n", " ", "[1]", "[2, 3]", "[", "]", "[x1]", "é", "1."])))

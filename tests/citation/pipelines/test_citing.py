@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import metaeval
 from metaeval.citation.alce.citations import PROFILES, read_alce
 from metaeval.citation.alce.correctness import CLAIM_RECALL, text_measures
-from metaeval.citation.aliice.citation_lines import WITHIN, read_aliice
+from metaeval.citation.aliice.citation_lines import read_aliice
 from metaeval.citation.aliice.claim_options import aliice_profile
 from metaeval.citation.measures import group_codes, interval_over
 from metaeval.citation.pipelines.alce import judge_claims
@@ -198,23 +198,6 @@ def test_the_pooled_variation_of_positions(write):
     by_answer = [np.std(each) / np.mean(each) for each in (own, own, own[-1:])]
     assert statistic.alone == pytest.approx(by_answer, abs=1e-14)
     assert read_aliice(answers).statistics["cvcp"].alone[0] != pytest.approx(by_answer[0])
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Cups are made of glass [1] or plastic [2].", 1.0),
-        ("Cups are made of glass [1].", 0.0),
-        ("Cups are made of glass [1][2]. Cats sleep all day [3].", 0.0),
-        # Behind the full stop: the marks open the next sentence, and stand within none.
-        ("Cups are made of glass. [1][2] Cats sleep all day. [3]", 0.0),
-        ("Cups are made of glass.", 0.0),
-    ],
-)
-@pytest.mark.parametrize("profile", ["paper", "released"])
-def test_citations_within_a_sentence_are_told_from_those_at_its_end(write, text, expected, profile):
-    read = read_aliice(gather([write([{**ANSWERS[0], "text": text}])]), aliice_profile(profile))
-    assert read.statistics[WITHIN].alone == [expected]
 
 
 def test_claim_recall_is_asked_of_the_answer_as_a_whole(cited, backend):

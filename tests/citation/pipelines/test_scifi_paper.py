@@ -1,7 +1,6 @@
 """The tables of the SCiFi paper (arXiv 2406.06125) from made answers of models and strategies."""
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -180,20 +179,6 @@ def test_the_command_is_typed_as_two_words_or_one_and_judges_nothing_for_statist
     assert ended.exit_code == 0, ended.output
     assert "Statistics of the texts" in ended.output
     assert set(shares_of(citation_counts([])).values()) == {None}
-
-
-def test_statistics_are_counted_by_hand():
-    texts = [
-        "He swam [1] in May [2]. It rained.",  # 5 tokens and 3; 2 marks, one inside and free
-        "She ran, [1] then sat [2][3].",  # 6 tokens; 3 marks, one inside at a comma
-        "They left.",  # 3 tokens
-    ]
-    counted = citation_counts([Answer(str(n), text, (Passage("x"),)) for n, text in enumerate(texts)])
-    assert counted - Counter(tokens=17) == Counter(
-        samples=3, sentences=4, cited=2, several=2, marks=5, inside=2, free=1
-    )
-    shares = {"density": 5 / 2, "density_all": 5 / 4, "several": 2 / 4, "inside": 2 / 5, "free": 1 / 2}
-    assert shares_of(counted) == {"tokens": (5 + 3 + 6 + 3) / 3, **shares}
 
 
 def test_tokens_are_whole_words_in_hindi_too_or_those_of_a_tokenizer(letters):

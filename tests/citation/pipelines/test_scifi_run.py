@@ -120,16 +120,6 @@ def test_scores_of_systems_on_paper(assessed, recorded, sheets):
     assert [value[key] for key in keys] == [2 / 4, 1 / 2, 1 / 2]
 
 
-def test_what_the_answers_are_like(assessed):
-    value = values(assessed(), "scifi-answers")
-    # Five marks in five sentences, one of them before "and"; six facts in the four sentences whose facts are known.
-    keys = ("density", "density_sub", "facts_per_sentence", "uncited")
-    assert [value["old", key] for key in keys] == [5 / 5, 1 / 5, 6 / 4, 1 / 6]
-    # Of the five marks one is in the sentence without facts: nobody knows whether it is used.
-    assert value["old", "citations_without_facts"] == 0 / 4
-    assert (value["old", "not_found"], value["new", "not_found"]) == (1 / 3, None)
-
-
 def test_what_is_missing_is_told_by_reason_and_bounded(assessed):
     said = notes(assessed())
     assert said["not judged"].startswith("failed 2, unparsed 1 (of 8 facts, 4 reference-facts); first: 2, fact 1: ")
@@ -192,26 +182,6 @@ def test_options_reach_the_numbers_and_the_signature(assessed, option, expected)
     (line,) = found.signatures
     for part in (f",{'='.join(option)},", "|facts:model=t, ", "|answered_as:tiny-2|", "decomposition@"):
         assert part in line
-
-
-def test_rows_say_what_became_of_every_fact(assessed):
-    found = assessed()
-    rows = {(row["answer"], row["fact"]): row for row in found.rows["facts:judge 1"].records}
-    assert len(rows) == 8
-    expected = {
-        # It is not in the sentence of 39 characters, whose last citation stands before the full stop.
-        ("1", "Rivers flow."): {"segment": DAMS, "found": "sentence", "citations": "2", "distance": 1},
-        ("1", "Dams store water."): {"segment": "Dams store water", "citations": "1", "distance": 0, "value": 0.9}
-        | {"passage": 1, "chunk": 1, "made_by": "model"},
-        ("1", "Fish swim."): {"state": "uncited", "value": None},
-        ("2", "Geese sing."): {"state": "fails", "citations": "7"},
-        ("2", "Geese fly south."): {"state": "unjudged", "reason": "failed"},
-    }
-    assert {key: {name: rows[key][name] for name in cells} for key, cells in expected.items()} == expected
-    one, other = found.rows["answers:judge 1"].records[:2]
-    assert [one[name] for name in ("entailment_facts", "coverage_facts", "facts")] == [0.5, 0.6, 4]
-    shown = [other[name] for name in ("facts_unjudged", "sentences_without_facts", "coverage_facts")]
-    assert shown == [1, 1, None]
 
 
 def test_scores_from_0_to_1_are_values_as_they_are_and_others_are_decided():
