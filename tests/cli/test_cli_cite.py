@@ -111,7 +111,8 @@ def test_the_parser_and_the_reading_of_positions_are_signed(ran, write, tmp_path
 def test_the_papers_tables(ran, write, tmp_path, recorded, printed):
     within = "The mayor opened the bridge in May [1] and the river froze in winter [2]."
     one, other = write([{**ITEMS[0], "output": within}, ITEMS[1]], "one.json"), write(ITEMS, "other.json")
-    ended = ran("cite", "tables", f"ASQA={one},{other}", "-c", "aliice", "--nli", "rouge", "--parser", "small", *QUICK)
+    typed = ("cite", "tables", f"ASQA={one},{other}", "-c", "aliice", "--nli", "rouge", "--parser", "small", *QUICK)
+    ended = ran(*typed, "-s", "interval.fewest=2")
     folder = tmp_path / "results" / "latest" / "ASQA"
     recorded.held("aliice-tables", printed(folder))
     records = json.loads((folder / "table-3.json").read_text())["records"]
@@ -131,8 +132,10 @@ def test_answers_on_which_alce_and_aliice_differ_stand_side_by_side(ran, write, 
     both = "The mayor opened the bridge in May [1] and the river froze in winter [2]. Ships sank."
     passages = [{"text": f"{PASSAGES[0]['text']} {PASSAGES[1]['text']}"}, PASSAGES[1]]
     odd = {**ITEMS[0], "id": "odd", "output": both, "docs": passages}
-    path = write([{**ITEMS[1], "id": "same"}, odd])
-    ended = ran("cite", "tables", path, "--nli", "overlap", *QUICK)
+    less, more = both.replace("[2]", "[2][1]"), f"{both} Barges carry coal [2]."
+    others = [{**odd, "id": name, "output": text} for name, text in (("less", less), ("more", more))]
+    path = write([{**ITEMS[1], "id": "same"}, odd, *others])
+    ended = ran("cite", "tables", path, "--nli", "overlap", *QUICK, "-s", "interval.fewest=2")
     folder = tmp_path / "results" / "latest" / "answers"
     recorded.held("aliice-tables-differ", printed(folder), whole=True)
     assert "ALCE [1][2] The mayor" in ended.out

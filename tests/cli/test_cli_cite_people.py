@@ -8,6 +8,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from metaeval.citation.data_model import Answer
 from metaeval.citation.pipelines.aliice_human_labels import answers_of, read_people
+from metaeval.citation.pipelines.figures import bars_of
 from metaeval.core.errors import UserError
 from metaeval.report.table_files import load_table
 
@@ -40,7 +41,9 @@ def typed(tmp_path, monkeypatch):
         lines = (json.dumps(row) for row in rows if row["system"] == system)
         (tmp_path / f"{system}.jsonl").write_text("\n".join(lines) + "\n")
     (tmp_path / "labels.csv").write_text(LABELS)
-    return "cite tables A.jsonl B.jsonl --nli overlap --parser small -s interval.resamples=0".split()
+    return (
+        "cite tables A.jsonl B.jsonl --nli overlap --parser small -s interval.resamples=30 -s interval.fewest=2".split()
+    )
 
 
 def records(tmp_path, name):
@@ -95,12 +98,14 @@ def test_readers_agree_as_scikit_learn_says(ran, recorded, typed, tmp_path):
     assert (fleiss, alpha) == (f"{(0.8 - 0.58) / 0.42:.2f}", f"{1 - 18 / 42:.2f}")
 
 
-def test_figure_4_has_both_pipelines_in_one_figure(ran, typed, tmp_path):
+def test_figure_4_has_both_pipelines_in_one_figure(ran, typed, tmp_path, recorded):
     ran(*typed)
     rows = {(row["line"], row["pipeline"], row["measure"]): row["value"] for row in records(tmp_path, "figure-4")}
     # ALiiCE's recall: A has 2/2, 1/2 and 1/1; ALCE: of a sentence whose passages together are read, 1, 0 and 1.
     assert rows["A", "ALiiCE", "recall"] == pytest.approx((1 + 1 / 2 + 1) / 3)
     assert {key[:2] for key in rows} == {(system, name) for system in "AB" for name in ("ALiiCE", "ALCE")}
+    bars, level = bars_of([tmp_path / "results" / "latest"])
+    recorded.held("aliice-figure-4", {"bars": [[*bar.values()] for bar in bars], "level": level})
     ended = ran("results", "figures", "latest")
     assert "figure-pipelines" in ended.out + ended.err
     # A's answers have 13, 13 and 7 words without marks: mean 11, deviation sqrt((4 + 4 + 16) / 2).

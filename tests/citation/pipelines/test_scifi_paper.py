@@ -48,7 +48,7 @@ MADE = [
 @pytest.fixture(scope="module")
 def tables():
     pytest.importorskip("spacy", reason="needs the extra 'citation'")
-    return cite.tables_scifi(MADE, trained=["tiny=tiny-lora"], **RUN)
+    return cite.tables_scifi(MADE, trained=["tiny=tiny-lora"], interval={"resamples": 50, "fewest": 2}, **RUN)
 
 
 def cells(table):
