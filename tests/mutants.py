@@ -285,6 +285,7 @@ class Tests:
         self.tree = copied(folder)
         self.sound: set[str] = set()
         self.broken: set[str] = set()
+        self.ready = False
         subprocess.run([sys.executable, "-m", "compileall", "-q", "."], cwd=self.tree, check=True)
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         arguments = ["-p", "no:cacheprovider", "-p", "tests.mutants", f"--basetemp={folder / 'temporary'}", "tests"]
@@ -301,6 +302,8 @@ class Tests:
 
     def ended(self, mutant: Mutant, tests: list[str], seconds, *, anew: bool) -> str:
         """ "killed" with the test that did it, or "survived". anew: in processes that import everything themselves."""
+        # Until the process answers it imports: a mutant that it finds in a file would stay in all that follow.
+        self.ready = self.ready or self._asked("", [], 600) == "passed"
         path = self.tree / mutant.file
         original, was = path.read_bytes(), path.stat()
         path.write_text(mutant.source, encoding="utf-8")
