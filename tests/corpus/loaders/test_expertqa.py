@@ -3,37 +3,6 @@ import pytest
 from metaeval.corpus.loaders.expertqa import DATASET
 
 
-def claim(text, support, *evidence):
-    return {"claim_string": text, "evidence": list(evidence), "support": support}
-
-
-def answer(*claims, system="gpt4", question="Why?"):
-    return {
-        "question": question,
-        "answers": {system: {"answer_string": "Because.", "claims": list(claims)}},
-        "metadata": {"field": "Law"},
-    }
-
-
-PAGE = "[1] https://a.org/\n\nA passage.\n\nIts second part."
-OTHER = "[3] https://c.org/\n\nAnother."
-
-
-def test_a_claim_cites_its_evidence_as_one_document_or_each_passage(made):
-    corpus = made(DATASET, [answer(claim("It is **so** [1][3].", "Partial", PAGE, OTHER, PAGE))])
-    (citation,) = corpus.citations
-    statement, document = corpus.statements[citation.statement_id], corpus.documents[citation.document_id]
-    assert (statement.text, statement.system) == ("It is **so**.", "gpt4")
-    assert document.text == "A passage.\n\nIts second part.\n\nAnother."
-    assert document.url == "https://a.org/"
-    assert corpus.level_counts() == {"full": 0, "partial": 1, "none": 0}
-    assert not corpus.dropped
-    corpus = made(DATASET, [answer(claim("So [1].", "Complete", PAGE, OTHER, PAGE))], unit="passage")
-    assert [citation.id.rpartition(":")[2] for citation in corpus.citations] == ["1", "2"]
-    assert corpus.level_counts()["full"] == 2
-    assert corpus.dropped == {"evidence listed twice for one claim": 1}
-
-
 @pytest.mark.parametrize(
     ("options", "levels"),
     [

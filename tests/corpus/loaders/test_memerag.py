@@ -18,15 +18,6 @@ def question(number, *labels):
     return {"query_id": number, "query": "Why?", "context": context, "answer": answer}
 
 
-def test_sentences_are_judged_against_all_passages(made):
-    corpus = made(DATASET, [question(1, YES, OPEN), question(2, NO)], "de")
-    assert [(c.id, c.level.label) for c in corpus.citations] == [("de:1:0", "full"), ("de:2:0", "none")]
-    assert corpus.statements["de:1:0"].text == "Sentence 0."
-    assert corpus.statements["de:1:0"].group == "de:1"
-    assert corpus.documents[corpus.citations[1].document_id].text == "First passage.\nPassage of 2."
-    assert corpus.dropped == {CHALLENGING: 1}
-
-
 def test_lists_written_as_python_literals_are_read_and_no_code_is_run(made, tmp_path):
     row = question(1, [YES] * 5, [NO] * 5)
     written = {**row, "context": repr(row["context"]), "answer": repr(row["answer"])}

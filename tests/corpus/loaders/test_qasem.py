@@ -1,29 +1,6 @@
 import pytest
 
 from metaeval.corpus.loaders.qasem import DATASET, detokenise
-from metaeval.corpus.model import SupportLevel
-
-ROW = {
-    "source_id": "abc-bing_chat",
-    "source": ["It", "rained", ".", "\n", "Rivers", "rose", "."],
-    "summary": ["It", "rained", "."],
-    "model": "abc-bing_chat_7",
-    "datasource": "allsouls",
-    "dataset": "verifiability",
-    "qas": [{"annotations": [0, 0, 1]}, {"annotations": [1, 1, 0]}],
-    "spans": [],
-}
-
-
-def test_a_row_becomes_a_citation(made):
-    corpus = made(DATASET, [ROW])
-    (citation,) = corpus.citations
-    statement = corpus.statements[citation.statement_id]
-    assert citation.id == statement.id == "verifiability-abc-bing_chat_7"
-    assert (statement.text, statement.group, statement.system) == ("It rained.", "abc-bing_chat", "bing_chat")
-    assert corpus.documents[citation.document_id].text == "It rained.\nRivers rose."
-    assert citation.level is SupportLevel.PARTIAL
-    assert dict(citation.meta) == {"questions": 2, "supported": 1, "votes": [[0, 0, 1], [1, 1, 0]]}
 
 
 @pytest.mark.parametrize(
