@@ -214,19 +214,37 @@ def test_a_shipped_experiment_names_things_that_exist(path):
         assert len(find_protocols(run)) == len(run.protocols)
 
 
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: metaeval.load_corpus(3), "dataset is 3; allowed: a text"),
-        (lambda: metaeval.score("overlap", "one text", []), "sources is 'one text'; allowed: a list of texts"),
-        (lambda: metaeval.score("overlap", [1], ["a"]), r"sources is \[1\]"),
-        (lambda: metaeval.score("overlap", {"a": 1}, ["a"]), "sources is "),
-        (lambda: metaeval.score(3, ["a"], ["a"]), "metric is 3; allowed: a text or a "),
-        (lambda: metaeval.evaluate_scores({}, corpus="mini"), "corpus is 'mini'; allowed: a Corpus or None"),
-    ],
-)
-def test_a_function_names_an_argument_of_another_type(call, argument):
-    with pytest.raises(UserError, match=argument):
-        call()
-    answers = metaeval.score("overlap", np.array(["walk", "rain"]), ["walk", "snow"])
-    assert [answer.score for answer in answers] == [1, 0]
+def test_functions_of_python_take_what_fits_and_name_what_does_not(recorded, tmp_path, monkeypatch, caplog):
+    monkeypatch.chdir(tmp_path)
+    score, evaluate = metaeval.score, metaeval.evaluate_scores
+    rows = [{"id": f"r{n}", "group": "ab"[n % 2], "gold": n % 3, "mine": n / 2, "theirs": -n} for n in range(6)]
+    rated, quick = metaeval.load_ratings(data=rows), {"protocols": ["correlation"], "interval": {"resamples": 0}}
+    values = {f"r{n}": None if n == 5 else n * 0.5 for n in range(6)}
+    calls = [
+        *((metaeval.load_corpus, 3), (score, "overlap", "one text", []), (score, "overlap", [1], ["a"])),
+        *((score, "overlap", {"a": 1}, ["a"]), (score, "overlap", b"x", ["a"]), (score, 3, ["a"], ["a"])),
+        *((score, "overlap", ["a"], ["a", "b"]), (score, "overlap", [], []), (score, "overlap", ("a",), ["a"])),
+        *(
+            (evaluate, {}, "mini"),
+            (evaluate, {}, metaeval.Corpus("c", {}, {}, ()), rated),
+            (metaeval.load_ratings, "mini", []),
+        ),
+        *((metaeval.load_ratings, "ratings", [{"a": 1}]), (evaluate, {"m": {"r0": float("nan")}}, None, rated)),
+        *((evaluate, {"m": {"zz": 1.0}}, None, rated), (evaluate, 3)),
+    ]
+    found = {"told": [recorded.told(*call) for call in calls]}
+    some = score("overlap", np.array(["walk", "rain", "a b", "x"] * 2), ["walk", "snow", "a c", "x"] * 2)
+    found["scores"] = [some, recorded.named(repr(some)), len(repr(some[:5])), some.to_frame().to_dict("list")]
+    found["scores"].append(recorded.named(repr(score("overlap", ["a"] * 5, ["a"] * 5))))
+    frame = [{"pair_id": name, "score": value, "note": "x"} for name, value in values.items()]
+    for scores in ({"m": values, "mine": values}, frame):
+        results = evaluate(scores, ratings=rated, **quick)
+        found[type(scores).__name__] = [
+            [row.metric, {name: [cell.value, cell.n] for name, cell in row.values.items()}]
+            for row in results[0].rows
+            if row.kind == "metric"
+        ]
+    found["names"] = [name for name in dir(metaeval) if not name.startswith("__")]
+    found["gone"] = recorded.told(getattr, metaeval, "gone")
+    found["said"] = [recorded.named(message) for message in caplog.messages]
+    recorded.held("core-python", found)
