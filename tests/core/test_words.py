@@ -9,7 +9,13 @@ from pydantic import BaseModel, Field, TypeAdapter
 from metaeval.core import declared, errors, files, headings, registry
 
 NAMES = ["correlation", "classification", "retrieval", "decision"]
-OPTIONS = {"minilm-cosine": {"model": "m"}, "nli:x": {"model": "./x"}, "nli:y": {}, "overlap": {"model": "z"}}
+OPTIONS = {
+    "plain": {"model": "m"},
+    "minilm-cosine": {"model": "m"},
+    "nli:x": {"model": "./x"},
+    "nli:y": {},
+    "overlap": {"model": "z"},
+}
 TEXTS = [
     "=1+1",
     "+1",

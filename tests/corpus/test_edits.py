@@ -11,6 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from metaeval import pairs
 from metaeval.core.errors import UserError
+from metaeval.corpus import edit_rules as rules
 from metaeval.corpus.edit_rules import LONGEST, EditCase, EditTexts
 from metaeval.corpus.edits import KINDS, READ, edited_pairs, kinds_of
 from metaeval.corpus.model import SupportLevel
@@ -55,6 +56,10 @@ def test_what_each_kind_makes_of_each_pair(recorded):
                 made.setdefault(kind, {})[number] = [change(*pair) if pair[0] != pair[1] else "" for pair in pairs]
             else:
                 assert texts
+        case = EditCase(statement, source, (), (), Random("0"))
+        for find in (rules.months, rules.years, rules.years_in, rules.places) if "mirror" in kinds else ():
+            swaps = [[place, old, len(new), *new[:1], *new[-1:]] for place, old, new in find(case)]
+            made.setdefault(find.__name__, {})[number] = swaps
     recorded.held("corpus-edits", made)
 
 
@@ -71,24 +76,20 @@ def pair(name, statement="It opened in 1990.", source="Opened in 1990.", level=S
     return Pair(name, name, name, 0, name, group, level, level, statement, source, 1.0)
 
 
-def test_levels_ids_and_counts():
+def test_levels_ids_and_counts(recorded):
     none = pair("n", "The museum was closed.", level=SupportLevel.NONE)
     long = pair("l", "It opened in 1990." + " So." * LONGEST, level=SupportLevel.FULL)
     data = [pair("f"), pair("copy"), none, pair("p", "Partly.", level=SupportLevel.PARTIAL), long]
     # A label of support that the words speak against is not kept by an edit.
     data += [pair("says", "The hall opened.", level=SupportLevel.NONE), pair("silent", "Museums closed.", "Opened.")]
-    rows, edits, counts = edited_pairs(data, kinds_of(["instruction", "year", "mark", "denied"]), 0, lambda row: ())
-    assert [(row.pair_id, row.level.label, row.group) for row in rows] == [
-        ("f", "full", "g"), ("f~year", "none", "g"), ("f~mark", "full", "g"), ("f~denied", "none", "g"),
-        ("n", "none", "g"), ("n~instruction", "none", "g"), ("says", "none", "g"), ("says~instruction", "none", "g"),
-        ("silent", "full", "g"), ("silent~denied", "none", "g"),
-    ]  # fmt: skip
-    assert edits["f"] == ("original", "f")
-    assert edits["n~instruction"] == ("instruction", "n")
-    assert [line.split(" (")[0] for line in counts] == [
-        "year: 1 edit of 3 pairs", "mark: 1 edit of 3 pairs", "denied: 2 edits of 3 pairs",
-        "instruction: 2 edits of 2 pairs",
-    ]  # fmt: skip
+    data.append(pair("limit", "It opened in 1990." + " So." * 495 + "..", "Opened in 1990. It.", group="h"))
+    assert len(data[-1].statement) == LONGEST
+    found = {}
+    for names in (["instruction", "year", "mark", "denied"], ["attack"], ["destroying", "bullets"], ["harmless"]):
+        rows, edits, counts = edited_pairs(data, kinds_of(names), 0, lambda row: ["Opened."])
+        texts = [[row.pair_id, row.level, row.citation_level, row.held, row.group, len(row.source)] for row in rows]
+        found[" ".join(names)] = [texts, edits, [recorded.named(line) for line in counts]]
+    recorded.held("corpus-edited", found)
 
 
 def test_an_edit_depends_on_the_seed_and_not_on_other_kinds():
