@@ -27,9 +27,9 @@ def build(kind, **config):
     torch.manual_seed(0)
     settings = transformers.AutoConfig.for_model(kind, **MODEL, **config)
     model = transformers.AutoModelForSequenceClassification.from_config(settings).eval()
-    for parameter in model.parameters():
-        if parameter.dim() > 1:
-            torch.nn.init.normal_(parameter, std=0.4)  # a fresh model's attention is nearly even
+    for name, parameter in model.named_parameters():
+        if parameter.dim() > 1 or name.endswith("bias"):
+            torch.nn.init.normal_(parameter, std=0.4)  # a fresh model's attention is nearly even, its biases are 0
     return model
 
 
