@@ -10,7 +10,7 @@ import numpy as np
 from metaeval.stats.arrays import Bools, Floats, Ints, distinct
 from metaeval.stats.influence import Influence, minus_known, t_test
 from metaeval.stats.intervals import LOST_WITHOUT_A_GROUP, ONE_GROUP, studentised
-from metaeval.stats.resampling import bootstrap, percentile_interval
+from metaeval.stats.resampling import itself, percentile_interval
 from metaeval.stats.significance import bootstrap_p
 from protocols.contract import Estimate, Influences, Judgements, Outcome, Protocol, Replicates, Resampling
 from protocols.measure_estimates import jackknifed
@@ -50,9 +50,8 @@ def compare(
     codes = distinct(first.group)
     pair = compared_by(protocol, first, both, options), compared_by(protocol, other, both, options)
     if (np.isnan(first.score) ^ np.isnan(other.score)).any():
-        once = bootstrap(codes.size, 0, resampling.seed)
         coded = [rows.with_group(np.searchsorted(codes, rows.group)) for rows in pair]
-        values = [protocol.replicate(rows, codes.size, once, options, keys) for rows in coded]
+        values = [protocol.replicate(rows, codes.size, itself(codes.size), options, keys) for rows in coded]
         mine, theirs = ({key: float(of[key][0]) for key in keys} for of in values)
         drawn = [resampled_of(protocol, rows, codes, resampling, options) for rows in pair]
     else:

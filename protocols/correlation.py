@@ -12,7 +12,7 @@ from metaeval.stats.bounds import attainable, extreme_scores, perfect
 from metaeval.stats.correlations import partial_correlation, pearson, rank_correlations, residual_correlation
 from metaeval.stats.influence import SIGNED, of_rows
 from metaeval.stats.partial_correlation_influence import partial_spearman_by_row, residual_spearman_by_row
-from metaeval.stats.resampling import Draws, bootstrap, replicate
+from metaeval.stats.resampling import Draws, itself, replicate
 from metaeval.stats.ties import tie_blocks
 from protocols.contract import (
     Floats,
@@ -145,9 +145,8 @@ def _qualities(
     ceilings = {key: float(most) for key, most in attainable(used.score, used.gold).items() if not np.isnan(most)}
     bounds: dict[str, tuple[float, float] | None] = {}
     if 0 < used.score.size < judgements.score.size:
-        itself = bootstrap(n_groups, 0, 0)
         refilled = (judgements.with_score(score) for score in extreme_scores(judgements.score, judgements.gold))
-        every = [replicates(rows, n_groups, itself, options, keys) for rows in (used, *refilled)]
+        every = [replicates(rows, n_groups, itself(n_groups), options, keys) for rows in (used, *refilled)]
         values = {key: [float(each[key][0]) for each in every] for key in keys}
         bounds = {key: pair_of_bounds(np.min(of), np.max(of)) for key, of in values.items()}
     return {key: Qualities(groups, undefined, bounds=bounds.get(key), ceiling=ceilings.get(key)) for key in keys}

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from metaeval.stats.arrays import Ints, distinct, numbered
 from metaeval.stats.influence import Ends, Influence, of_left_out
 from metaeval.stats.intervals import Resampling, studentised
-from metaeval.stats.resampling import Draws, bootstrap, jackknife
+from metaeval.stats.resampling import Draws, itself, jackknife
 from metaeval.stats.ties import float32_collapse
 from protocols.contract import Estimate, Influences, Judgements, Outcome, Replicates
 
@@ -64,7 +64,7 @@ def outcome(
     about a single group and about scores that become equal in float32. influence: the measures' influence values, by
     default the jackknife's.
     """
-    values = run(bootstrap(n_groups, 0, resampling.seed))
+    values = run(itself(n_groups))
     moved: Influences = {}
     if resampling.n:
         moved = influence() if influence else jackknifed(run, used.group, n_groups)
@@ -99,8 +99,8 @@ def opened(judgements: Judgements, resampling: Resampling) -> tuple[Judgements, 
 
     Raises ValueError, in one sentence, for an infinite score, gold that is not finite, or a wrong `Resampling`.
     """
-    if resampling.n < 0 or not 0 < resampling.level < 1:
-        raise ValueError(f"resamples must be 0 or more and the level between 0 and 1, got {resampling}")
+    if min(resampling.n, resampling.seed) < 0 or not 0 < resampling.level < 1:
+        raise ValueError(f"resamples and seed must be 0 or more and the level between 0 and 1, got {resampling}")
     infinite = np.flatnonzero(np.isinf(judgements.score))
     if infinite.size:
         value = judgements.score[infinite[0]]

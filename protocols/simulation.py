@@ -17,7 +17,7 @@ from scipy.special import ndtr, ndtri
 
 from metaeval.stats.arrays import Floats, Ints, numbered
 from metaeval.stats.influence import Influence, t_test
-from metaeval.stats.resampling import bootstrap
+from metaeval.stats.resampling import itself
 from metaeval.stats.score_model import ScoreModel, correlations_of, draw, fit_scores
 from metaeval.stats.significance import power_at, required_groups
 from protocols.comparison import influence_of, minus
@@ -43,8 +43,8 @@ class Task:
     def value(self, rows: Judgements) -> float:
         """Return the measure of rows that all have a score; NaN where it is undefined."""
         used, n_groups = regroup(self.compared(rows))
-        once = bootstrap(n_groups, 0, 0)
-        return float(self.protocol.replicate(used, n_groups, once, self.options, [self.key])[self.key][0])
+        replicated = self.protocol.replicate(used, n_groups, itself(n_groups), self.options, [self.key])
+        return float(replicated[self.key][0])
 
     def compared(self, rows: Judgements) -> Judgements:
         """Return rows that all have a score, with the scores replaced by `Protocol.judge` if there is one."""

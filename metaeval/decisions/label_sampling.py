@@ -71,7 +71,7 @@ def draw(
         score = filled(column)
         rank = _ranks(score[free])
         if design == "stratified":
-            many = int(np.clip(n // _PER_STRATUM, 1, _MOST_STRATA))
+            many = int(np.clip(n / _PER_STRATUM, 1, _MOST_STRATA))
             stratum = np.minimum((rank * many).astype(np.int64), many - 1)
             strata = [f"score {number + 1} of {many}" for number in stratum]
             rows, chance = draw_stratified(stratum, n, seed)

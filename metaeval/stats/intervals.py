@@ -13,7 +13,7 @@ import numpy as np
 from metaeval.stats.arrays import Floats, Ints
 from metaeval.stats.estimate import Estimate
 from metaeval.stats.influence import Ends, Influence, of_left_out, t_interval
-from metaeval.stats.resampling import Draws, bootstrap, jackknife
+from metaeval.stats.resampling import Draws, itself, jackknife
 
 ONE_GROUP = "no interval: all pairs come from one group"
 ONE_GROUP_OF_LEVEL = "no interval: all pairs of one level come from one group"
@@ -49,7 +49,7 @@ def intervals(
     held = int(np.count_nonzero(rows))
     sampled = resampling.n > 0 and held > 1
     estimates = []
-    for values in np.atleast_2d(run(jackknife(rows.size) if sampled else bootstrap(rows.size, 0, 0))):
+    for values in np.atleast_2d(run(jackknife(rows.size) if sampled else itself(rows.size))):
         influence = of_left_out(values, rows, ends) if sampled else None
         estimates.append(studentised(float(values[0]), influence, held, resampling))
     return estimates

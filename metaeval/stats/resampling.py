@@ -106,6 +106,11 @@ def bootstrap(n_groups: int, resamples: int, seed: int) -> Draws:
     return Draws(resamples + 1, n_groups, make)
 
 
+def itself(n_groups: int) -> Draws:
+    """Return the one weighting "all groups", which is the input; raises ValueError if n_groups is negative."""
+    return bootstrap(n_groups, 0, 0)
+
+
 def jackknife(n_groups: int) -> Draws:
     """Return the weightings "all groups", then without each one in turn; raises ValueError if n_groups is negative."""
     _check(n_groups, 0, 0, "resamples")
