@@ -158,7 +158,11 @@ def test_whole_cards_are_those_of_their_records(against, recorded):
     for kind, labels in {"levels": people, "two values": np.minimum(gold, 1)}.items():
         judges = {name: rows(labels, score, group, votes=votes, cost=cost) for name, score in lost.items()}
         for name, values in card(judges, Resampling(60, fewest=4), **({"against": against} if against else {})).items():
-            told_of = {key: [*one.ends, *(one.bounds or ()), *([""] * bool(one.note))] for key, one in values.items()}
+            told_of = {
+                key: [*one.ends, *(one.bounds or ()), one.effective, *([""] * bool(one.note))]
+                for key, one in values.items()
+                if kind != "two values" or "cell" not in key
+            }
             found[f"{kind}/{name}"] = told_of
     recorded.held(f"protocols-cards{against and '-'}{against}", found)
 

@@ -59,7 +59,7 @@ ROWS = {
 }
 
 
-USE = dict.fromkeys(("no system", "few of a system"), ("systems", "correlation"))
+USE = dict.fromkeys(("no system", "few of a system"), ("systems",))
 USE |= {
     "three ratings": ("classification",),
     "gold of a system": ("correlation",),
