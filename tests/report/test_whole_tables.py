@@ -39,6 +39,7 @@ PROTOCOLS = ("correlation", "classification", "retrieval")
 SETS = {
     "one protocol": lambda n: [any_result(n)],
     "one metric": lambda n: [any_result(n, metrics=1)],
+    "two metrics": lambda n: [any_result(34 + n, metrics=2)],
     "many metrics": lambda n: [any_result(n, metrics=14), any_result(n, "correlation", metrics=14)],
     "protocols": lambda n: [any_result(n, protocol) for protocol in PROTOCOLS],
     "data sets": lambda n: [any_result(n, protocol, name) for name in ("one", "other") for protocol in PROTOCOLS[:2]],
