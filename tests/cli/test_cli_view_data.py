@@ -17,7 +17,7 @@ from metaeval.explorer.citation_lines import verdicts_of
 from metaeval.explorer.job_folders import folder_of, run_entry
 from metaeval.explorer.page_data import View, rating_levels, show_job
 from metaeval.explorer.shown_answers import is_citation_job, show_answers
-from tests.cli.samples import write_lines
+from tests.cli.samples import lines_of, write_lines
 
 QUICK = ("-s", "interval.resamples=20", "-s", "comparison.permutations=20")
 
@@ -57,6 +57,9 @@ def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, wri
         entry = run_entry(folder, about)
         told[kind] = {"entry": {**entry, "name": "", "finished": len(entry["finished"])}, "shown": shown}
     told["fewer"] = show_job(folder_of("latest", tmp_path / "pairs"), View(most=5, explain=("rouge",)))["job"]["rows"]
+    ran(*commands["pairs"], "-m", "bm25", "-u", "citation", "--results", "cited")  # whose rows have several chunks
+    ran(*"results cases --results cited -m bm25,rouge -f jsonl -o cases.jsonl".split())
+    told["cases"] = lines_of(tmp_path / "cases.jsonl")
     said = json.loads(re.sub("@[0-9a-f]{12}", "", json.dumps(recorded.plain(told))))
     recorded.held("explorer-pages", said)
 

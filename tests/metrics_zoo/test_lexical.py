@@ -48,21 +48,6 @@ def test_wide_pairs_are_scored_and_explained_as_recorded(recorded):
     recorded.held("zoo-lexical", {name.replace(" ", ""): outputs(metric) for name, metric in ways.items()})
 
 
-@pytest.mark.parametrize(
-    ("source", "statement", "score"),
-    [
-        # content words of the statement: bridge, built, 1873; bridge and built stand in the source
-        ("The old bridge was built of stone", "The bridge was built in 1873", 2 / 3),
-        # without content words all words count: it, was; one of two
-        ("was", "It was", 1 / 2),
-        ("", "A bridge", 0.0),
-        ("BRIDGE, bridge!", "bridge bridge Bridge", 1.0),
-    ],
-)
-def test_overlap_is_the_share_of_distinct_content_words(source, statement, score):
-    assert Overlap().score([source], [statement])[0].score == score
-
-
 @pytest.mark.parametrize("variant", ["rouge1", "rouge2", "rougeL"])
 @pytest.mark.parametrize("side", ["precision", "recall", "fmeasure"])
 @pytest.mark.parametrize("stem", [False, True])
