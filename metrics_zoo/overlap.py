@@ -62,11 +62,9 @@ class Overlap(WordMetric):
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return the statement's counted words: weight 1 if the source has them, with their matches there, else 0."""
-        source_words, words = {*self.words(source)}, self.words(statement)
-        counted = self._counted(words)
-        # In the order of the statement, so that matches are numbered alike in every process.
-        weights = {word: float(word in source_words) for word in dict.fromkeys(words) if word in counted}
-        return word_spans(self, source, statement, weights)
+        source_words = {*self.words(source)}
+        counted = sorted(self._counted(self.words(statement)))
+        return word_spans(self, source, statement, {word: float(word in source_words) for word in counted})
 
 
 def word_spans(metric: WordMetric, source: str, statement: str, weights: Mapping[str, float]) -> list[Span]:
