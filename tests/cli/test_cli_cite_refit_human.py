@@ -63,9 +63,9 @@ def test_what_is_left_out_is_counted():
         statement((), citations=(1,)),
         statement(({}, {}, {}), citations=()),  # cites nothing: not of the fit
     )
-    assert [(row.rating, [edit.name for edit in row.edits]) for row in rows] == [
+    assert [(row.rating, [f"{edit.name}:{edit.citation}" for edit in row.edits]) for row in rows] == [
         (0.5, []),
-        (0.25, ["DELETE_3", "ADD_3", "ADD_3"]),
+        (0.25, ["DELETE_3:1", "ADD_3:2", "ADD_3:3"]),
     ]
     assert left_out == {"not edited by people": 1 + 1 + 3, "edits that cannot be": 1, "not rated by people": 1}
 
