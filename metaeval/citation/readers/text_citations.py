@@ -9,13 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from metaeval.citation.marks_and_sentences import find_marks
-from metaeval.citation.readers.source_lists import (
-    LINK,
-    ListedSource,
-    address,
-    bare_addresses,
-    code_blocks,
-)
+from metaeval.citation.readers.source_lists import LINK, ListedSource, address, bare_addresses, code_blocks
 from metaeval.citation.readers.source_texts import plain_url
 
 
