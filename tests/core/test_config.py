@@ -8,7 +8,7 @@ import pytest
 
 import metaeval
 from metaeval.core import config_files, registry
-from metaeval.core.config import IntervalConfig, RunConfig, load_run
+from metaeval.core.config import IntervalConfig, RunConfig, load_run, load_settings
 from metaeval.core.declared import validated
 from metaeval.core.errors import UserError
 from metaeval.runs.data import find_dataset
@@ -76,6 +76,10 @@ def test_settings_are_taken_or_refused(recorded, yaml, tmp_path, monkeypatch, ca
     ):
         found["repeated"].append(recorded.told(config_files.refuse_repeated, settings, overrides, "--{}".format))
     found["said"] = [recorded.named(message) for message in caplog.messages]
+    typed = {"unit": "x"}, {"interval": {"seed": -1}}, {"pool": None, "unit": "y"}
+    found["typed"] = [
+        recorded.told(load_settings, RunConfig, None, given, ["seed=1"], "--{}".format) for given in typed
+    ]
     recorded.held("core-settings", found)
 
 

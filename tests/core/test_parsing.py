@@ -93,6 +93,12 @@ def test_long_and_deep_texts_are_bounded(recorded, read):
     recorded.held("core-bounds", {use.__name__: [read(use, text) for text in own] for use, own in texts.items()})
 
 
+@pytest.mark.parametrize(("digits", "end"), [(96, "e999"), (97, "e9…")])
+def test_a_long_word_is_cut_behind_a_hundred_characters(digits, end):
+    with pytest.raises(MalformedError, match=f"{'1' * digits}{end}"):
+        parse_yaml(f"a: {'1' * digits}e999")
+
+
 def test_values_are_read_as_python_reads_them():
     for value in (["😀", LARGEST, -LARGEST], {"a": [1, -2.5, None, True, "é"], "b": {"a": 1}}):
         assert parse_json(json.dumps(value)) == parse_json(json.dumps(value, ensure_ascii=False)) == value

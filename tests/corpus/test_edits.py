@@ -82,6 +82,7 @@ def test_levels_ids_and_counts(recorded):
     data = [pair("f"), pair("copy"), none, pair("p", "Partly.", level=SupportLevel.PARTIAL), long]
     # A label of support that the words speak against is not kept by an edit.
     data += [pair("says", "The hall opened.", level=SupportLevel.NONE), pair("silent", "Museums closed.", "Opened.")]
+    data.append(pair("half", "Museums closed.", "Museums opened."))
     data.append(pair("limit", "It opened in 1990." + " So." * 495 + "..", "Opened in 1990. It.", group="h"))
     assert len(data[-1].statement) == LONGEST
     found = {}
