@@ -267,10 +267,9 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
         placed = ((f"{path} record {number}", record) for number, record in enumerate(parsed(text, f"{path}"), start=1))
     else:
         # Only "\n" separates lines: str.splitlines would also cut at separators that may stand inside a string.
-        lines = ((f"{path} line {number}", line) for number, line in enumerate(text.split("\n"), start=1))
-        if _is_spread_object(text):
-            lines = ((where, text) for where in [f"{path} record 1"])
-        placed = ((where, parsed(line, where)) for where, line in lines if line.strip())
+        kind, lines = ("record", [text]) if _is_spread_object(text) else ("line", text.split("\n"))
+        numbered = ((f"{path} {kind} {number}", line) for number, line in enumerate(lines, start=1))
+        placed = ((where, parsed(line, where)) for where, line in numbered if line.strip())
     for where, value in placed:
         if not isinstance(value, dict):
             raise UserError(f"{where} is {shown(value)}; allowed: a JSON object{ending(then)}")
@@ -280,10 +279,9 @@ def json_objects(path: Path, then: str, lone_surrogates: bool = False) -> Iterat
 def _is_spread_object(text: str) -> bool:
     """Return whether a text holds a single object on several lines."""
     first, _, rest = text.strip().partition("\n")
-    if not rest or not first.startswith("{") or first.rstrip().endswith("}"):
-        return False
     with suppress(MalformedError):
-        return parse_json(text, lone_surrogates=True) is not None
+        spread = rest and first.startswith("{") and not first.rstrip().endswith("}")
+        return bool(spread and parse_json(text, lone_surrogates=True) is not None)
     return False
 
 

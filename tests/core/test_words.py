@@ -62,7 +62,7 @@ def test_values_and_names_as_sentences_have_them(recorded):
             "model": [vars(errors.NoModelError("a/b", "1 MB", "off", metric)) for metric in ("", "nli")],
             "extra": errors.install_extra("xlsx"),
             "columns": errors.ColumnsError("s", {"a": "b"}).columns,
-            "csv": [files.csv_text([[text, 1, None]], newline="\n", delimiter=mark) for text in TEXTS for mark in ",\t"],
+            "csv": [files.csv_text([[text, 1, None]], "\n", mark) for text in TEXTS for mark in ",\t"],
             "safe": [files.safe_name(text) for text in ("a b/c", "é.-_", "x" * 81, "::a::")],
             "local": [[str(files.local_path(text)) for text in (".", "./a", "/a", "a/b", "tests-no")]],
             "signature": files.signature({"b": 1, "a": "x|y\n z"}),
