@@ -217,7 +217,7 @@ REFUSED += [{"identity": {}}, {"identity": {"model": object()}}, {"identity": {"
 REFUSED += [{"concurrency": 2.5}, {"packages": [1]}, {"packages": [" "]}]
 
 
-@pytest.mark.parametrize("fields", REFUSED, ids=str)
+@pytest.mark.parametrize("fields", REFUSED, ids=range(len(REFUSED)))
 def test_a_declaration_that_cannot_be_is_refused(fields):
     with pytest.raises(UserError, match=f"^{next(iter(fields))} is "):
         metaeval.metric(**fields)
