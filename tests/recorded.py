@@ -22,6 +22,8 @@ NUMBER = re.compile(r"(?<![\w.])[-−+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?%?
 NAMED = re.compile(rf"""(?<!\w)(?:"[^"]*"|'[^']*')(?!\w)|--\w[\w-]*|{NUMBER.pattern}""")
 DIGEST = re.compile(r"[0-9a-f]{32,}")
 VERSION = re.compile(r"\|(?:metaeval|numpy|scipy|python|torch|transformers):[^|\n]*")  # in a signature
+VERSIONS = {"parser", "splitter", "facts", "tokenizer", "options"}
+"""Settings of a table that name a version."""
 MOST = 60
 """Of a longer list of rows so many are recorded, in equal steps, and its length."""
 PASSING = {"made", "seconds", "time", "started", "ended", "python", "packages", "platform", "processor", "machine"}
@@ -126,11 +128,13 @@ def table(text):
 
 
 def sheet(table):
-    """A table of an analysis: its headings and lines, the numbers of its notes, its settings and its rows."""
+    """What a table holds: its headings and lines, the numbers of its notes, its settings and rows; no version."""
     lines = [[block.title, line.name, *map(_cell, line.cells)] for block in table.blocks for line in block.lines]
-    notes = [[note.label, note.text, *note.items] for note in (*table.footnotes, *table.footer)]
+    notes = [[note.label, *map(plain, (note.text, *note.items))] for note in (*table.footnotes, *table.footer)]
+    settings = {name: value for name, value in table.settings.items() if name not in VERSIONS}
     groups = [[group.title, group.columns] for group in table.groups]
-    return [table.stub, table.headings, groups, lines, notes, table.settings, *columns(table.records)]
+    notes = [note for note in notes if note[0] != "settings"]
+    return [table.stub, table.headings, groups, lines, notes, settings, *columns(table.records)]
 
 
 def columns(rows):
@@ -210,20 +214,11 @@ def files(folder):
     return found
 
 
-def tables(folder):
-    """The tables that a folder's JSON files hold: what they show, and what they are made of."""
-    kept = ("headings", "blocks", "footer", "records", "data")
-    found = {name: own for name, own in files(folder).items() if name.endswith(".json") and "records" in own}
-    return {name: {key: own[key] for key in kept if key in own} for name, own in found.items()}
-
-
 def sheets(folder):
-    """What the tables that a run wrote say, their records and lines, and its rows of JSON."""
-    found = files(folder)
-    tables = {name: value for name, value in found.items() if name.endswith(".json") and "blocks" in value}
-    kept = ("headings", "blocks", "records", "footnotes", "data")
-    told = {name: [table[key] for key in kept if key in table] for name, table in tables.items()}
-    return {name: value for name, value in found.items() if name.endswith(".jsonl")} | told
+    """What the tables that a run wrote show and are made of, and its rows of JSON."""
+    kept = ("headings", "blocks", "records", "footnotes", "footer", "data")
+    found = {name: own for name, own in files(folder).items() if name.endswith(".jsonl") or "blocks" in own}
+    return {name: own if isinstance(own, list) else [own.get(key) for key in kept] for name, own in found.items()}
 
 
 def differences(recorded, now, place="", within=1e-6):

@@ -6,7 +6,6 @@ import pytest
 
 from metaeval.citation.marks_and_sentences import find_sentence_splitter
 from metaeval.corpus.sentences import RULES
-from tests.printed import told
 
 
 @pytest.fixture(scope="session")
@@ -19,7 +18,7 @@ def made(load_module):
 def sheets(recorded):
     """What the tables of a result hold, and those of its rows."""
     return lambda found: {
-        name: told(table, recorded.plain) for name, table in {**found, **getattr(found, "rows", {})}.items()
+        name: recorded.sheet(table) for name, table in {**found, **getattr(found, "rows", {})}.items()
     }
 
 

@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 import pytest
 import typer.main
 
-from tests.printed import told
-
 FORMAT = "metaeval-corpus/1"
 PROGRESS = re.compile(r"(?:asking )?\S+(?: round \d+)?: [\d,]+ of [\d,]+ (?:pairs|replies)")
 
@@ -139,7 +137,7 @@ def printed(recorded):
 
     def read(folder: Path) -> dict[str, Any]:
         paths = [path for path in sorted(folder.rglob("*.json")) if "manifest" not in path.name]
-        return {path.relative_to(folder).as_posix(): told(load_table(path), recorded.plain) for path in paths}
+        return {path.relative_to(folder).as_posix(): recorded.sheet(load_table(path)) for path in paths}
 
     return read
 

@@ -84,7 +84,7 @@ def test_readers_agree_as_scikit_learn_says(ran, recorded, typed, tmp_path):
     (tmp_path / "odd.csv").write_text(LABELS.replace("q9,A,5,5,1,1", "q9,A,,5,1,"))
     words = "--labels utility=u1,u2,r1 --labels recall=r1,r2 -s interval.resamples=50 -s interval.fewest=2"
     ran(*f"cite agreement odd.csv {words}".split())
-    recorded.held("human-readers", recorded.tables(tmp_path / "results" / "latest"))
+    recorded.held("human-readers", recorded.sheets(tmp_path / "results" / "latest"))
     ran(*"cite agreement labels.csv --labels utility=u1,u2 --labels recall=r1,r2 -s interval.resamples=0".split())
     table = load_table(tmp_path / "results" / "latest" / "agreement.json")
     printed = {(block.title, line.name): line.cells for block in table.blocks for line in block.lines}

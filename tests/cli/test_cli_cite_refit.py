@@ -46,7 +46,7 @@ def rated(tmp_path):
 def test_coefficients_are_fitted_through_faults_and_used(asked, ran, contents, recorded, rated, tmp_path):
     asked(judge, "cite", "refit", rated, *QUICK, faults=0.4, kinds=("429", "500", "closed"), seed=2)
     folder = (tmp_path / "results" / "latest").resolve()
-    recorded.held("refit-judge", recorded.tables(folder))
+    recorded.held("refit-judge", recorded.sheets(folder))
     made = json.loads((folder / "fitted.json").read_text())["made"]
     assert (made["judge"], made["profile"], made["index_shift"]) == ("tiny-2", "paper", False)
     assert (made["statements"], made["groups"]) == (20, 5)

@@ -37,7 +37,7 @@ def bench(citebench):
 def test_the_coefficients_solve_people_s_ratings(ran, recorded, bench, tmp_path):
     out = ran("cite", "refit", bench[0], "--human", bench[1], "-s", "edits=human", *QUICK).out
     assert "18 judgements with citations, edits and a rating, in 6 answers of 6 groups" in " ".join(out.split())
-    recorded.held("refit-human", recorded.tables(tmp_path / "results" / "latest"))
+    recorded.held("refit-human", recorded.sheets(tmp_path / "results" / "latest"))
     fitted = json.loads((tmp_path / "results" / "latest" / "fitted.json").read_text())
     b = PUBLISHED.intercept
     # Ratings 1, 1/2 and 0 of two kept, one kept and one deleted, two deleted: KEEP + b = 1, DELETE_1 + b = 0, and the
