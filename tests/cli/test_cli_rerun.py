@@ -94,7 +94,8 @@ def test_figures_are_drawn_again_of_the_same_jobs(cli, ran, contents, recorded):
     before = contents(drawn)
     ran("run", "-m", "bm25", *TYPED)
     Path("results/latest/retrieval.json").unlink()
-    jobs = [{key: row[key] for key in ("command", "metrics", "files")} for row in metaeval.results.list().records]
+    keys = ("command", "metrics", "files")
+    jobs = sorted([{key: row[key] for key in keys} for row in metaeval.results.list().records], key=str)
     recorded.held("analyses-jobs", {"jobs": jobs, "none": metaeval.results.list(results="nowhere").records})
 
     ended = cli("results", "rerun", drawn.name[-8:])
