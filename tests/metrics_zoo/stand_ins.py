@@ -60,8 +60,8 @@ def stand_ins(tiny, folder):
     folder = Path(folder)
     t5 = tiny.folder("t5", num_layers=1, num_decoder_layers=1, num_heads=2)
     labels = {"0": "SUPPORTS", "1": "REFUTES", "2": "NOT ENOUGH INFO"}
-    # Of two layers: the probabilities of one fall into too few bins of SummaC-Conv's histogram.
-    summac = {"model": tiny.folder("albert", id2label=labels), "splitter": "rules"}
+    # Of two layers and 64 numbers: the probabilities of smaller ones fall into too few bins of SummaC-Conv's histogram.
+    summac = {"model": tiny.folder("albert", hidden_size=64, id2label=labels), "splitter": "rules"}
     return {
         "autoais": {"model": t5},
         "minicheck": {"model": t5, "splitter": "rules"},
