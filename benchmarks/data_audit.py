@@ -88,7 +88,8 @@ def audit(config: RunConfig) -> Audit:
     for unit, job in jobs.items():
         # Where only short pages have chunks of a known level, these chunks do not represent the data.
         if fmean(row.level is not None for row in job.rows) >= 0.5:
-            columns = [column for column in trivial_columns(job, overlap=True) if column.name not in _GIVES_NOTHING_AWAY]
+            columns = trivial_columns(job, overlap=True)
+            columns = [column for column in columns if column.name not in _GIVES_NOTHING_AWAY]
             giveaways[unit] = dict(_informative(_evaluated(job, columns)))
     is_marked = any(citation.evidence for citation in corpus.citations)
     counts = jobs["chunk"].table.evidence
