@@ -270,9 +270,10 @@ def not_the_users_cache(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def imports_of_the_test(tmp_path_factory):
-    """What a test imports from its own folder is forgotten with it: the next test has other files of those names."""
-    last = next(reversed(sys.modules))
+    """What a test imports from its own folder is forgotten with it, and where it looked: the next has other files."""
+    last, path = next(reversed(sys.modules)), [*sys.path]
     yield
+    sys.path[:] = path
     root = str(tmp_path_factory.getbasetemp())
     for name in list(takewhile(lambda name: name != last, reversed(sys.modules))):  # thousands were there before
         if str(getattr(sys.modules[name], "__file__", "")).startswith(root):
