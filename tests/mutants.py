@@ -372,6 +372,10 @@ def _by_file(tests: list[str], seconds) -> list[str]:
     ]
 
 
+class CannotChangeError(Exception):
+    """The mutant of a function needs its file to be imported anew."""
+
+
 class Forking:
     """The plugin of that process: in place of running the tests it waits for what is asked."""
 
@@ -397,10 +401,11 @@ class Forking:
             child = os.fork()
             if not child:
                 os.setsid()
-                said = "not changed"
-                with contextlib.suppress(ValueError):  # a function that reads other variables of the one around it
+                try:
                     _change(asked["file"], functions[asked["file"]], originals.get(asked["file"], {}))
                     said = self.run([items[test] for test in asked["tests"] if test in items])
+                except CannotChangeError:
+                    said = "not changed"
                 os.write(writes, said.encode())
                 os._exit(0)
             os.close(writes)
@@ -415,7 +420,7 @@ class Forking:
 
     def run(self, chosen) -> str:
         """The first test that fails, else "passed"."""
-        for item, following in zip(chosen, [*chosen[1:], None], strict=True):
+        for item, following in zip(chosen, [*chosen[1:], None], strict=False):
             try:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             except BaseException as error:  # noqa: BLE001 - pytest's own exits are no exceptions
@@ -446,7 +451,10 @@ def _change(file: str, functions, before) -> None:
         name = function.__code__.co_qualname
         for own, new in zip(before.get(name, ()), after.get(name, ()), strict=False):
             if own == function.__code__ and own != new:
-                function.__code__ = new
+                try:
+                    function.__code__ = new
+                except ValueError as error:  # it reads other variables of the function around it
+                    raise CannotChangeError from error
                 break
 
 
