@@ -103,15 +103,15 @@ def disattenuated(x: Floats, y: Floats, group: Ints, n_groups: int) -> tuple[flo
     means = sums[1:].sum(axis=2) / rows
     apart = (sums[1:] - means[..., None] * sums[0]) / rows[:, None]
     means, apart = means - means.mean(axis=1, keepdims=True), apart - apart.mean(axis=1, keepdims=True)
-    freedom = x.shape[0] - 1
     first, other = np.array([0, 1, 0]), np.array([0, 1, 1])  # the variances of x and of y, and their covariance
-    seen = (means[first] * means[other]).sum(axis=1) / freedom
-    noise = (apart[first] * apart[other]).sum(axis=1) / freedom * (groups / (groups - 1))
+    # All are sums over the systems, alike times their number: that cancels in what is returned.
+    seen = (means[first] * means[other]).sum(axis=1)
+    noise = (apart[first] * apart[other]).sum(axis=1) * (groups / (groups - 1))
     true = seen - noise.sum(axis=1)
     if true[:2].min() <= 0:
         return undefined
     moved = np.einsum("ks,ksg->kg", means[first], apart[other]) + np.einsum("ks,ksg->kg", means[other], apart[first])
-    moved = moved / freedom - np.where(held, noise - noise.sum(axis=1, keepdims=True) / groups, 0.0)
+    moved = moved - np.where(held, noise - noise.sum(axis=1, keepdims=True) / groups, 0.0)
     value = float(true[2] / np.sqrt(true[0] * true[1]))
     parts = moved[2] / np.sqrt(true[0] * true[1]) - value / 2 * (moved[0] / true[0] + moved[1] / true[1])
     x_reliability, y_reliability = (true[:2] / seen[:2]).tolist()

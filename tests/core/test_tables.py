@@ -30,6 +30,7 @@ def book(path, rows, change=None):
 def test_spreadsheets_and_frames_are_tables(tmp_path):
     table = read_table(book(tmp_path / "a.xlsx", [["id", "level"], [7, "full"], [None, None], ["'-x", 2.0]]))
     assert [[row.text("id"), row.text("level")] for row in table.rows] == [["7", "full"], ["-x", "2"]]
+    assert [row.place("level").split(" ", 1)[1] for row in table.rows] == ["cell B2", "cell B4"]
     frame = pandas.DataFrame({"id": ["a", "b"], "level": pandas.array([2, None], dtype="Int64")})
     assert [row.text("level") for row in table_of("frame", frame).rows] == ["2", ""]
     rows = pandas.Series([{"id": "a"}, {"id": "b", "level": 2}])

@@ -20,8 +20,10 @@ TREE = Parse(
 CLAIMS = [("[1]", 2, (0, 1, 2)), ("[2]", 4, (0, 1, 4))]
 
 
-def test_a_claims_bars_stand_under_its_words():
-    (plot,) = claim_tree(TREE, CLAIMS).axes
+def test_a_claims_bars_stand_under_its_words(recorded):
+    figure = claim_tree(TREE, CLAIMS)
+    recorded.held("figures-claims", {"tree": figure})
+    (plot,) = figure.axes
     words = {text.get_text(): text.get_position() for text in plot.texts if text.get_position()[1] < -1.2}
     bars = [line for line in plot.lines if line.get_linewidth() == 6]
     assert len(bars) == 3, "one run of words, and two"
