@@ -560,8 +560,8 @@ def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
     found = found or {test for tests in own.values() for test in tests}
     if not found:
         found |= {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
-    # A line of a fixture that a file shares is seen in the first test that uses it, and a constant may be looked at by a
-    # test that executes no line of its file: such a file's others come last.
+    # A line of a fixture that a file shares is seen in the first test that uses it, and a constant in a test that may
+    # execute no line: the others of such files of tests come last.
     files = Counter(test.split("::")[0] for test in found)
     most = len(seconds) if mutant.on_import else 3
     others = {test for test in seconds if 0 < files[test.split("::")[0]] <= most} - found
