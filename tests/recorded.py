@@ -182,7 +182,16 @@ def drawn(figure):
         titles = [plot.title, plot._left_title, plot.xaxis.label, plot.yaxis.label]
         parts = [*plot.lines, *plot.patches, *plot.collections, *titles]
         texts = [[*_looks(text), *text.get_position()] for text in plot.texts]
-        about = [plot.get_visible(), plot.get_xlim(), plot.get_ylim(), plot.get_box_aspect(), ticks, sizes, spines]
+        about = [
+            plot.get_visible(),
+            plot.axison,
+            plot.get_xlim(),
+            plot.get_ylim(),
+            plot.get_box_aspect(),
+            ticks,
+            sizes,
+            spines,
+        ]
         panels.append([about, *map(_looks, parts), *texts, *(image.get_array() for image in plot.images)])
     above = [_looks(text) for text in (figure._supxlabel, figure._suptitle) if text]
     for one in figure.legends:
