@@ -90,7 +90,14 @@ def structure(path):
 
 def files(folder):
     """The result files that stand in a folder; temporary files, the store and the manifest are none."""
-    others = ("manifest.json", "log", "scores.sqlite", "scores.sqlite-wal", "scores.sqlite-shm")
+    others = (
+        "manifest.json",
+        "log",
+        "scores.sqlite",
+        "scores.sqlite-wal",
+        "scores.sqlite-shm",
+        "scores.sqlite-journal",
+    )
     found = (path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
     return {path.name: path.read_bytes() for path in found if path.name not in others}
 
