@@ -117,10 +117,8 @@ def test_the_outcome_of_every_kind_of_rows_is_that_of_its_record(name, recorded)
     }
     for said, options in others:
         found[said] = outcome(protocol, taken(protocol, ROWS["missing"]), options)
-    told = "key label scale digits tested span chance".split()
     every = protocol.of_edits(PLAIN) if protocol.of_edits else protocol.measures
-    declared = [[getattr(measure, each) for each in told] + [bool(measure.ability)] for measure in every]
-    recorded.held(f"protocols-{name}", found | {"measures": declared})
+    recorded.held(f"protocols-{name}", found | {"measures": every, "usual": protocol.usual})
 
 
 def difference(protocol, pair, options, drawn):
