@@ -126,7 +126,6 @@ def write_at_once(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
     for draft, reply in zip(going, ask(requests) if requests else [], strict=True):
         draft.shown = tuple(document.number for document in draft.documents)
         draft.text = _text(draft, "answer", reply, setup)
-        draft.complete = True
 
 
 def write_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
@@ -141,7 +140,6 @@ def write_by_sentences(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
         write([draft for draft in drafts if draft.is_open], ask, setup)
     for draft in drafts:
         draft.problems[f"answers ended by most_sentences={setup.options.most_sentences}"] += draft.is_open
-        draft.complete = True
 
 
 def choose(drafts: Sequence[Draft], ask: Ask, setup: Setup) -> None:
