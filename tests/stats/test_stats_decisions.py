@@ -1,6 +1,7 @@
 """Three-way decisions: thresholds against exhaustive search, folds that split no group, nothing chosen on test rows."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -55,6 +56,14 @@ def test_the_widest_gap_wins_between_equally_good_cuts():
     high = np.nextafter(low, 2)
     thresholds = best_thresholds(np.array([low, low, high, high]), np.array([0, 0, 1, 1]), n_levels=2)
     assert decide(np.array([low, high]), thresholds).tolist() == [0, 1]
+
+
+def test_of_many_cut_points_those_at_equal_shares_of_the_rows_are_tried():
+    score = np.arange(300.0)
+    found = {
+        row for row in range(1, 300) if best_thresholds(score, (score >= row).astype(int), n_levels=2) == row - 0.5
+    }
+    assert found == {math.ceil(number * 300 / 201) for number in range(1, 201)}
 
 
 def test_thinning_costs_little():
