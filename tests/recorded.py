@@ -138,9 +138,9 @@ def sheet(table):
 
 
 def columns(rows):
-    """Rows of the same fields: these, and their values, at most 60 rows; signatures stand in the results."""
-    fields = [name for name in (rows[0] if rows else ()) if name != "signature"]
-    return [fields, *thinned([[row[name] for name in fields] for row in rows])]
+    """The fields of rows and their values, "-" where a row lacks one; at most 60 rows. Signatures stand in results."""
+    fields = [name for name in dict.fromkeys(name for row in rows for name in row) if name != "signature"]
+    return [fields, *thinned([[row.get(name, "-") for name in fields] for row in rows])]
 
 
 def _cell(cell):

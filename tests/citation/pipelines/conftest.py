@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import astuple
 
 import pytest
 
@@ -61,29 +60,14 @@ def stored_backend():
 def hold(recorded):
     """Hold tables as they are printed, their notes and signatures, and what they are made of, against their record."""
 
-    def printed(table):
-        keys = list(dict.fromkeys(key for record in table.records for key in record))
-        lines = [
-            [block.title, line.name, *(" ".join([cell.number, *(cell.ends or ()), *cell.marks]) for cell in line.cells)]
-            for block in table.blocks
-            for line in block.lines
-        ]
-        return [
-            table.headings,
-            lines[:12],
-            [keys, *([record.get(key, "-") for key in keys] for record in table.records)],
-        ]
-
     def held(name, tables, **more):
-        notes = dict.fromkeys(note for table in tables for note in table.footer)
         signed = dict.fromkeys(line for table in tables for line in table.signatures)
         # Without digests and versions.
         told = [re.sub(r"[0-9a-f]{12}|\|parser:[^|]*|\|metaeval:.*", "#", line).split("|") for line in signed]
         told = told[:1] + [[field for field in own if field not in told[0]] for own in told[1:]]
-        notes = [[note.label, note.text, *note.items] for note in notes]
         tables = [table for table in tables if table.name != "replies"]
-        more |= {"notes": notes, "signed": told, "data": [*tables[0].data][3:7], "settings": tables[0].settings}
-        recorded.held(name, {table.name: printed(table) for table in tables} | more)
+        more |= {"signed": told, "data": [*tables[0].data][3:7]}
+        recorded.held(name, {table.name: recorded.sheet(table) for table in tables} | more)
 
     return held
 
@@ -93,23 +77,7 @@ def told(recorded):
     """All that a result tells: records, what is printed, notes by their numbers, and the rows of answers and marks."""
 
     def of(result, kinds=("answers", "sentences", "citations")):
-        tables = {}
-        for name, table in result.items():
-            printed = [
-                [block.title, line.name, *(list(filter(None, astuple(cell))) for cell in line.cells)]
-                for block in table.blocks
-                for line in block.lines
-            ]
-            settings = {key: value for key, value in table.settings.items() if key in OPTIONS}
-            groups = [[group.title, group.columns] for group in table.groups]
-            tables[name] = [
-                table.title,
-                groups,
-                table.headings,
-                [[*row.values()] for row in table.records],
-                printed,
-                settings,
-            ]
+        tables = {name: [table.title, *recorded.sheet(table)] for name, table in result.items()}
         notes = [[note.label, note.text, note.items] for note in (*result.notes, *result.missing)]
         shown = {name: table for name, table in result.rows.items() if name.split(":")[0] in kinds}
         rows = {name: [[*row.values()] for row in table.records] for name, table in shown.items()}
