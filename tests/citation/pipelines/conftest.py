@@ -5,8 +5,6 @@ import re
 
 import pytest
 
-OPTIONS = {"pipeline", "profile", "units", "splitter", "denominator", "stray", "matched", "partial", "premise"}
-
 
 @pytest.fixture(scope="session")
 def rated_row():
