@@ -109,6 +109,9 @@ def test_a_metric_of_ones_own_is_turned_and_its_marks_have_a_link_or_none(cli, w
     marks = blocks["job"]["metrics"][0]
     assert (marks["low"], marks["high"], marks["threshold"], marks["summary"]) == (-2, 1, -0.5, "marks words")
     assert set(marks["scores"]) == {-1.23457}
+    # Code that a manifest names is run only where that is asked for.
+    untrusted = show_job((tmp_path / "results/latest").resolve(), View())["job"]["metrics"][0]
+    assert (untrusted["scores"], untrusted["summary"], untrusted["spans"]) == (marks["scores"], "", False)
     # Side, start, length, weight in percent, link.
     assert {tuple(map(tuple, row)) for row in blocks["spans-0"]} == {((0, 0, 2, 13, -1, 1, 1, 2, -100, 4),)}
     # A metric that is gone is shown by its scores; its marks can no longer be asked for.

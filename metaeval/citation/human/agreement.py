@@ -71,7 +71,7 @@ def correlations(
 
     group: (n,) codes of the groups that resampling draws. There are no intervals from a single group.
     """
-    n_groups = int(group.max()) + 1 if group.size else 0
+    n_groups = int(group.max(initial=0)) + 1
     prepared = pearson(score, gold, group, n_groups), rank_correlations(score, gold, group, n_groups)
     rows = np.bincount(group, minlength=n_groups)
     linear, by_rank = (intervals(partial(replicate, pairs), rows, resampling, SIGNED) for pairs in prepared)

@@ -22,6 +22,7 @@ from metaeval.runs import score
 from metaeval.runs.data import prepare
 from metaeval.runs.metrics import load_metrics
 from metaeval.runs.score import recipe_of, score_metrics, score_rows
+from metaeval.runs.scoring_worker import Scorer
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import context_of
 from metaeval.scoring.executors import local, worker_pool
@@ -94,6 +95,20 @@ def test_each_worker_has_its_own_cores_and_device():
     crowded = local.places(3 * len(mine))
     assert all(len(place.cores) == 1 for place in crowded)
     assert {core for place in crowded for core in place.cores} == set(mine)
+
+
+def test_a_worker_passes_on_warnings_and_nothing_below(caplog):
+    logger = logging.getLogger("metaeval")
+    with caplog.at_level(logging.INFO, "metaeval"):
+        scorer = Scorer()
+        logger.info("told to nobody")
+        logger.warning("told")
+        recipe = {"names": ["no-such"], "settings": {}, "identities": ["0"], "versions": {}}
+        job = {"recipe": recipe, "path": [], "context": {}}
+        answers = scorer.answer(job), scorer.answer(job)
+    logger.removeHandler(scorer._warnings)
+    assert [answer.get("said") for answer in answers] == [["told"], None]
+    assert all("error" in answer for answer in answers)
 
 
 def test_what_a_killed_worker_had_in_hand_is_scored_by_another(caplog):
