@@ -69,7 +69,8 @@ ARITHMETIC = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
-# Keywords whose value cannot be seen in a result: guards, and what a model's output is formatted with.
+# Keywords whose value cannot be seen in a result: guards, what a model's output is formatted with, and what becomes of
+# a thread or a bar of progress at the end.
 UNSEEN = {"strict", "slots", "frozen", "kw_only", "stacklevel", "description", "examples", "daemon", "transient"}
 
 
@@ -556,10 +557,14 @@ def recorded(tests: list[str], workers: int):
 
 def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
     """Tests that execute the line, fastest first; where it runs on import or none is seen to execute it, those that
-    execute anything of the file. Then what stands beside them."""
+    execute anything of the file, or whose text names it for a process of its own. Then what stands beside them."""
     own = lines.get(mutant.file, {})
     found = set() if mutant.on_import else set(own.get(str(mutant.line), ()))
-    found = found or {test for tests in own.values() for test in tests}
+    if not found:
+        module = mutant.file.removesuffix(".py").replace("/", ".")
+        naming = {name for name in {test.split("::")[0] for test in seconds} if module in (ROOT / name).read_text()}
+        found = {test for tests in own.values() for test in tests}
+        found |= {test for test in seconds if test.split("::")[0] in naming}
     if not found:
         found |= {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
     # A line of a fixture that a file shares is seen in the first test that uses it, and a constant in a test that may

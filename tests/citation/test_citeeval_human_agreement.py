@@ -28,7 +28,7 @@ from metaeval.citation.human.agreement import (
     macro_f1,
 )
 from metaeval.citation.human.rated_statements import HumanStatement
-from metaeval.citation.human.rating_files import read_human, read_human_set, read_statements
+from metaeval.citation.human.rating_files import match_judgements, read_human, read_human_set, read_statements
 from metaeval.citation.human.refitting import edited_statements
 from metaeval.citation.measures import group_codes, value_of
 from metaeval.citation.readers.answer_files import gather
@@ -222,6 +222,9 @@ def test_judgements_are_found_by_the_ids_of_statements_and_held_against_their_ci
     expected = agreement(results, files[1], "rating", resampling=NONE)
     turned = {name: own[::-1] for name, own in files[1].items()}
     assert agreement(results, turned, "rating", resampling=NONE) == expected
+    lettered = [replace(one, id=f"s{one.number}") for one in results.splits[0].statements]
+    by_letter = [replace(one, id=f"s{one.id}") for one in files[1]["r1"]]
+    assert match_judgements("r1", lettered, {"r1": by_letter[::-1]}) == by_letter
     renamed = {**files[1], "r2": [replace(files[1]["r2"][0], id="7"), files[1]["r2"][1]]}
     recited = {**files[1], "r2": [replace(files[1]["r2"][0], citations=(2,)), files[1]["r2"][1]]}
     short = {**files[1], "r1": files[1]["r1"][:2]}
