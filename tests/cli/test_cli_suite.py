@@ -13,7 +13,7 @@ PICTURES = {".png", ".pdf", ".svg"}
 
 
 def test_tables_without_anything_are_of_the_shipped_corpus(ran, held):
-    ended = ran("run", "--suite", "-m", "overlap,rouge", *QUICK)
+    ended = ran("run", "--suite", "-m", "overlap,rouge", "-s", "layout=base-paper", *QUICK)
     held("analyses-suite", ended)
     names = {path.name for path in Path("results/latest").iterdir()}
     assert {"suite.json", "table-1-levels.json", "table-2-correlation.json", "table-3-classification.json"} <= names
@@ -22,6 +22,8 @@ def test_tables_without_anything_are_of_the_shipped_corpus(ran, held):
     names = {path.name for path in Path("results/latest").iterdir()}
     assert {"table-1-levels.csv", "table-2-correlation.tex", "table-3-classification.md"} <= names
     assert {path.stem for path in Path("results").glob("mini-all-chunk-*/*.json")} >= {"correlation", "retrieval"}
+    areas = Path("results/latest/table-3-classification.md").read_text(encoding="utf-8")
+    assert [text in areas for text in ("*similarity-based*", "90.10", "90.097")] == [True, True, False]
 
 
 def test_with_nothing_left_it_ends_with_2(cli, monkeypatch):
