@@ -62,8 +62,8 @@ def test_a_reply_that_cannot_be_read_is_asked_for_again(fake, store, question):
     assert store.find(kept(fake, store, question("a"), "1")).content == "1"
 
 
-def test_a_text_that_is_no_unicode_can_be_asked_and_kept(fake, store, question):
-    asked = question("half a \ud83d pair")
+def test_a_text_that_is_no_unicode_and_a_long_number_can_be_asked_and_kept(fake, store, question):
+    asked = question("half a \ud83d pair", seed=2**70)
     store.put(asked.key("u"), "u", asked, read_reply(json.dumps(fake.completion("\ud83d 2"))), 0)
     assert store.find(asked.key("u")).content.endswith(" 2")
 
