@@ -60,6 +60,8 @@ def test_the_effect_is_the_likeliest_of_all_that_was_simulated():
 def test_what_is_found_no_more_often_than_by_chance_has_no_plan():
     found = needs(0.02, _fitted({100: Share(6, 100), 300: Share(4, 100)}, 0.05), None, 100, 500, 0)
     assert [[one[key] for key in ("groups", "rows", "citations", "groups_low")] for one in found] == [[None] * 4] * 2
+    # Two standard errors above 5 %: sqrt(31 / 402 * 371 / 402 / 400) = 0.0133 and, of one more, 0.0135.
+    assert [_fitted({100: Share(hits, 400)}, 0.05).effect is None for hits in (30, 31)] == [True, False]
 
 
 @pytest.mark.parametrize(("difference", "scale", "raw"), [(2.0, 100.0, 0.02), (0.02, 1.0, 0.02), (99.0, 100.0, 0.99)])
