@@ -1,6 +1,7 @@
 """What a fit of a gate promises: alpha is divided among metrics, and citations of an answer are not independent."""
 
 import re
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -111,7 +112,7 @@ def one_population(n):
     return rows, {row["id"]: level for row, level in zip(rows, levels, strict=True)}
 
 
-def test_advice_on_further_labels_is_a_range_within_the_file():
+def test_advice_on_further_labels_is_a_range_within_the_file(recorded):
     rows, levels = one_population(360)
     said = []
     for seed in range(8):
@@ -127,6 +128,8 @@ def test_advice_on_further_labels_is_a_range_within_the_file():
     more = fit(rows, {name: levels[name] for name in Random(0).sample([*levels], 345)}, ["m"], Terms(max_missed=0.02))
     assert more.wanted[0] > more.left == 15
     assert "(15) would not do" in fit_sentences(more)[-1]
+    wanted = [(14, 14), (14, 15), (15, 15), (15, 16), (14, np.inf), (16, 16), None]
+    recorded.held("gate-advice", [fit_sentences(replace(more, wanted=each))[-1] for each in wanted])
 
 
 def test_a_metric_is_hopeless_only_where_its_labels_show_it():
