@@ -129,7 +129,9 @@ def test_advice_on_further_labels_is_a_range_within_the_file(recorded):
     assert more.wanted[0] > more.left == 15
     assert "(15) would not do" in fit_sentences(more)[-1]
     wanted = [(14, 14), (14, 15), (15, 15), (15, 16), (14, np.inf), (16, 16), None]
-    recorded.held("gate-advice", [fit_sentences(replace(more, wanted=each))[-1] for each in wanted])
+    said = {str(each): fit_sentences(replace(more, wanted=each))[-1] for each in wanted}
+    kinds = "would not do", "would do", "cannot be told"
+    recorded.held("gate-advice", {of: [text, [kind in text for kind in kinds]] for of, text in said.items()})
 
 
 def test_a_metric_is_hopeless_only_where_its_labels_show_it():
