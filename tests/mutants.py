@@ -559,18 +559,17 @@ def tests_for(mutant: Mutant, lines, seconds) -> list[str]:
     """Tests that execute the line, fastest first; where it runs on import or none is seen to execute it, those that
     execute anything of the file, or whose text names it for a process of its own. Then what stands beside them."""
     own = lines.get(mutant.file, {})
-    found = set() if mutant.on_import else set(own.get(str(mutant.line), ()))
-    if not found:
+    seen = set() if mutant.on_import else set(own.get(str(mutant.line), ()))
+    found = set(seen)
+    if not seen:
         module = mutant.file.removesuffix(".py").replace("/", ".")
         naming = {name for name in {test.split("::")[0] for test in seconds} if module in (ROOT / name).read_text()}
         found = {test for tests in own.values() for test in tests}
         found |= {test for test in seconds if test.split("::")[0] in naming | DECLARATIONS}
-    if not found:
-        found |= {test for test in seconds if test.startswith(("tests/stats/", "tests/protocols/"))}
-    # A line of a fixture that a file shares is seen in the first test that uses it, and a constant in a test that may
-    # execute no line: the others of such files of tests come last.
+    # A line of a fixture that a file shares is seen in the first test that uses it, and what is seen in no test may run
+    # in a process that one of the same file starts: the others of such files of tests come last.
     files = Counter(test.split("::")[0] for test in found)
-    most = len(seconds) if mutant.on_import else 3
+    most = 3 if seen else len(seconds)
     others = {test for test in seconds if 0 < files[test.split("::")[0]] <= most} - found
     return sorted(found | others, key=lambda test: (test in others, seconds.get(test, 0.0), test))
 
