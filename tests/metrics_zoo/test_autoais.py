@@ -152,6 +152,23 @@ def test_binary_is_one_where_the_greedy_answer_is_exactly_1(speller, watch):
     assert decoded.texts > encoded.texts == len(PAIRS)
 
 
+def test_an_answer_is_read_as_far_as_alce_generates_it(speller):
+    """Ten pieces; pads among them count, and are no text."""
+    one, replies = (
+        metric(speller, score="binary"),
+        [[0] * 9 + [209, 1], [0] * 10 + [209, 1], [0, 209, 1], [209, 209, 1]],
+    )
+
+    class Replies:
+        def after(self, rows, written):
+            logits = torch.zeros(len(rows), 1, 300)
+            for place, (row, ids) in enumerate(zip(rows, written, strict=True)):
+                logits[place, 0, replies[row][len(ids)]] = 1
+            return logits
+
+    assert one._spelled(Replies(), [reply[0] for reply in replies]) == {0, 2}
+
+
 def test_joined_parts_are_the_whole_whatever_the_texts(folder):
     """Ids against the tokenizer's own of the whole string: random texts with spaces, newlines, marks and specials."""
     import random

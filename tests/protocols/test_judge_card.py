@@ -105,6 +105,12 @@ def test_rates_of_rows_without_a_label():
     assert found["ppi"].interval == pytest.approx((expected.low, expected.high), abs=1e-12)
     assert found["says"].value == pytest.approx(score.mean(), abs=1e-12)
     assert "ppi" not in card(rows(truth, score, group))["judge"]
+    # Labels of at least six groups, as for every interval, or as many as are asked for, but two.
+    known = [
+        (card(rows(np.where(group < many, gold, np.nan), score, group), of)["judge"]["ppi"].value is not None)
+        for many, of in ((5, NONE), (6, NONE), (1, Resampling(fewest=1)), (2, Resampling(fewest=1)))
+    ]
+    assert known == [False, True, False, True]
 
 
 def test_judges_with_each_other():
