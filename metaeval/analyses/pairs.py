@@ -135,6 +135,7 @@ PAIRS = Analysis(
     summary="Write statement-source pairs to be scored by another program.",
     about="""The file has one row per pair: pair_id, statement, source, level, group and more. Score them there, write
 pair_id and score to a .jsonl or .parquet file, then type: metaeval evaluate FILE""",
+    returns="Pairs: A list of pairs; `to_frame()` has a row for each.",
     examples=[
         "pairs pairs.jsonl",
         "pairs wice.parquet -d wice",
