@@ -20,25 +20,57 @@ TextPair = tuple[str, str]
 
 
 class Status(StrEnum):
-    """The status of a pair: scored, or why it has no score. A missing score is never a number."""
+    """The status of a pair: scored, or why it has no score. A missing score is never a number.
+
+    Attributes
+    ----------
+    OK
+        Scored.
+    EMPTY
+        A text without words.
+    NOTHING_TO_SCORE
+        Text, but no unit that the metric can judge.
+    TOO_LONG
+        Refused, not cut.
+    UNPARSED
+        A judge replied, and its reply holds no score.
+    NOT_FINITE
+        The metric returned NaN or an infinity.
+    NOT_A_NUMBER
+        The metric returned a text, a list ...
+    OUT_OF_RANGE
+        The metric returned a number beyond the range that it declares.
+    FAILED
+        An error that another try may resolve: never stored.
+    ABSENT
+        An imported score file has no line for the pair.
+    """
 
     OK = "ok"
-    EMPTY = "empty"  # a text without words
-    NOTHING_TO_SCORE = "nothing to score"  # text, but no unit that the metric can judge
-    TOO_LONG = "too long"  # refused, not cut
-    UNPARSED = "unparsed"  # a judge replied, and its reply holds no score
-    NOT_FINITE = "not finite"  # the metric returned NaN or an infinity
-    NOT_A_NUMBER = "not a number"  # the metric returned a text, a list ...
-    OUT_OF_RANGE = "out of range"  # the metric returned a number beyond the range that it declares
-    FAILED = "failed"  # an error that another try may resolve: never stored
-    ABSENT = "absent"  # an imported score file has no line for the pair
+    EMPTY = "empty"
+    NOTHING_TO_SCORE = "nothing to score"
+    TOO_LONG = "too long"
+    UNPARSED = "unparsed"
+    NOT_FINITE = "not finite"
+    NOT_A_NUMBER = "not a number"
+    OUT_OF_RANGE = "out of range"
+    FAILED = "failed"
+    ABSENT = "absent"
 
 
 class PairScore(NamedTuple):
     """A metric's result for one pair: a score, or the status that says why there is none.
 
-    score: higher or lower is more support, as the metric's card says; None unless the status is OK.
-    tokens: input tokens of the pair, before any cut. cut: how many of them the metric never saw.
+    Parameters
+    ----------
+    score : float or None
+        Higher or lower is more support, as the metric's card says; None unless the status is OK.
+    status : Status, default Status.OK
+        Whether the pair is scored, or why not.
+    tokens : int, default 0
+        Input tokens of the pair, before any cut.
+    cut : int, default 0
+        How many of them the metric never saw.
     """
 
     score: float | None
@@ -47,12 +79,28 @@ class PairScore(NamedTuple):
     cut: int = 0
 
     def oriented(self, direction: int) -> PairScore:
-        """Return the result with its score, if any, times the card's `direction`, so that higher is more support."""
+        """Return the result with its score, if any, times the card's direction, so that higher is more support.
+
+        Parameters
+        ----------
+        direction : 1 or -1
+            `MetricCard.direction`.
+
+        Returns
+        -------
+        PairScore
+        """
         return self if self.score is None or direction == 1 else self._replace(score=direction * self.score)
 
 
 class ThreeWay(NamedTuple):
-    """Natural logarithms of a pair's three class probabilities, which sum to 1."""
+    """Natural logarithms of a pair's three class probabilities, which sum to 1.
+
+    Parameters
+    ----------
+    entailment, neutral, contradiction : float
+        log(p), at most 0.
+    """
 
     entailment: float
     neutral: float
@@ -65,8 +113,16 @@ Side = Literal["source", "statement"]
 class Span(NamedTuple):
     """A span of one of a pair's two texts, and how much the metric counts it as support of the statement.
 
-    start, end: characters (code points) from 0, `end` excluded. weight: from 1 (full support) over 0 (none) to -1
-    (contradicts). link: spans with the same number belong together, as a word and its match do; None: a single span.
+    Parameters
+    ----------
+    side : one of "source", "statement"
+        The text that it is in.
+    start, end : int
+        Characters (code points) from 0, `end` excluded.
+    weight : float
+        From 1 (full support) over 0 (none) to -1 (contradicts).
+    link : int, optional
+        Spans with the same number belong together, as a word and its match do; None: a single span.
     """
 
     side: Side
@@ -80,24 +136,67 @@ class Span(NamedTuple):
 class MetricCard:
     """The card of a metric: name, range, direction, limits and requirements.
 
-    title: how papers write the name (empty: as `name`). family: the kind of method, such as lexical, embedding or
-    classifier; tables of papers group metrics by it. summary: one line for lists. paper: citation, or "none". licence:
-    of the code or model. version: raise it with any change of code that can change a score; it is in the identity.
-    low, high: the score's range (None: unbounded). direction: +1 when a higher score is more support, else -1. neutral:
-    the score in favour of neither, where there is one. input_limit: tokens of a pair (None: no limit); truncation: the
-    side that is cut beyond it. splitter: how the metric splits texts into sentences or chunks, in words. checkpoint,
-    revision: the model's id and revision on the Hugging Face hub. dtype: the number type that the model computes in;
-    template: how source and statement become one input (empty: two inputs). download: size and licence of the files to
-    download, and parameters: number of the model's parameters, in words ("110 M"). corpus_dependent: the score also
-    depends on the other sources of the job. three_way: gives three-way log-probabilities. modules: what it imports
-    beyond the core install; extra: the pip extra for those; install: what pip installs for those of no extra.
-    argument: the option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: none).
-    threshold: raw scores of at least this, or with direction -1 of at most this, mean "supported" (None: no threshold);
-    threshold_from: where it is from, in words (the authors' code, later code, a calibration). A threshold that is not
-    `neutral` holds for the default options alone.
-    fitted_on: data sets, as DATASET/SPLIT, whose labels the metric was fitted on: a run on one of them warns.
-    caution: what a reader of the scores should know, in sentences. whole_pages: made for whole contexts: a run that
-    shows it parts of pages warns.
+    Parameters
+    ----------
+    name : str
+        Name, as it is typed.
+    family : str
+        The kind of method, such as lexical, embedding or classifier; tables of papers group metrics by it.
+    summary : str
+        One line for lists.
+    paper : str
+        Citation, or "none".
+    licence : str
+        Of the code or model.
+    version : int, default 1
+        Raise it with any change of code that can change a score; it is in the identity.
+    low, high : float, optional
+        The score's range (None: unbounded).
+    direction : 1 or -1, default 1
+        1 when a higher score is more support, else -1.
+    neutral : float, optional
+        The score in favour of neither, where there is one.
+    input_limit : int, optional
+        Tokens of a pair (None: no limit).
+    truncation : one of "none", "source", "statement", "both", "longest", default "none"
+        The side that is cut beyond the limit.
+    splitter : str, default "none"
+        How the metric splits texts into sentences or chunks, in words.
+    checkpoint, revision : str
+        The model's id and revision on the Hugging Face hub.
+    dtype : str
+        The number type that the model computes in.
+    template : str
+        How source and statement become one input (empty: two inputs).
+    download : str, default "none"
+        Size and licence of the files to download.
+    parameters : str, default "none"
+        Number of the model's parameters, in words ("110 M").
+    corpus_dependent : bool, default False
+        The score also depends on the other sources of the job.
+    three_way : bool, default False
+        Gives three-way log-probabilities.
+    modules : tuple of str
+        What it imports beyond the core install.
+    extra : str
+        The pip extra for those.
+    install : str
+        What pip installs for those of no extra.
+    argument : str
+        The option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: none).
+    threshold : float, optional
+        Raw scores of at least this, or with direction -1 of at most this, mean "supported" (None: no threshold). A
+        threshold that is not `neutral` holds for the default options alone.
+    threshold_from : str
+        Where it is from, in words (the authors' code, later code, a calibration).
+    fitted_on : tuple of str
+        Data sets, as DATASET/SPLIT, whose labels the metric was fitted on: a run on one of them warns.
+    title : str
+        How papers write the name (empty: as `name`).
+    caution : str
+        What a reader of the scores should know, in sentences.
+    whole_pages : bool, default False
+        Made for whole contexts: a run that shows it parts of pages warns.
     """
 
     name: str
@@ -138,7 +237,17 @@ class MetricCard:
         return [name for name in self.modules if version_of(name) == "none" and not find_spec(name.partition(".")[0])]
 
     def holds(self, score: float) -> bool:
-        """Return whether a score is in the declared range, up to the rounding of numbers of 32 bits."""
+        """Return whether a score is in the declared range, up to the rounding of numbers of 32 bits.
+
+        Parameters
+        ----------
+        score : float
+            As the metric returned it.
+
+        Returns
+        -------
+        bool
+        """
         low, high = -inf if self.low is None else self.low, inf if self.high is None else self.high
         return low - 1e-6 * max(abs(low), 1) <= score <= high + 1e-6 * max(abs(high), 1)
 
@@ -151,8 +260,16 @@ def version_of(package: str) -> str:
 class MetricOptions(BaseModel):
     """Base class of a metric's options: values are typed and checked, unknown names are refused.
 
-    `runtime` names the options that cannot change a score by themselves, and so are not in the metric's identity:
-    speed, and the paths of files whose content is in the identity.
+    Attributes
+    ----------
+    runtime : frozenset of str
+        Names of the options that cannot change a score by themselves, and so are not in the metric's identity: speed,
+        and the paths of files whose content is in the identity.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        For an unknown name and a value of another type. A run raises `UserError` instead.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -162,11 +279,41 @@ class MetricOptions(BaseModel):
 class Metric(ABC):
     """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
 
-    `origin` is set on a metric that no package registers: what is known of its code; `kept`: whether its scores are
-    stored beyond the job. `batched`: the pairs that are scored beside a pair may change the last bits of its score, as
-    they do in a batch of a model; such a metric always gets the same pairs together. Set it to False where a pair costs
-    money, or each is scored alone. `where`: "driver" for a metric that only one process may run, since it has a budget,
-    a store, a program, or a bound of calls.
+    Parameters
+    ----------
+    options : MetricOptions, optional
+        Checked options (default: the defaults of `Options`).
+
+    Attributes
+    ----------
+    card : MetricCard
+        What the metric is.
+    Options : subclass of MetricOptions
+        Its options (default: none).
+    options : MetricOptions
+        Their values.
+    batched : bool, default True
+        The pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model;
+        such a metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored
+        alone.
+    where : one of "worker", "driver", default "worker"
+        "driver" for a metric that only one process may run, since it has a budget, a store, a program, or a bound of
+        calls.
+    origin : str
+        Set on a metric that no package registers: what is known of its code.
+    kept : bool, default True
+        Whether its scores are stored beyond the job.
+
+    Examples
+    --------
+    >>> from metaeval import Metric, MetricCard, PairScore
+    >>> class Shorter(Metric):
+    ...     card = MetricCard(name="shorter", family="lexical", summary="words saved", paper="none", licence="mine")
+    ...
+    ...     def score(self, sources, statements):
+    ...         return [PairScore(float(len(a.split()) - len(b.split()))) for a, b in zip(sources, statements)]
+    >>> Shorter().score(["a b c"], ["a"])[0].score
+    2.0
     """
 
     card: ClassVar[MetricCard]
@@ -182,7 +329,13 @@ class Metric(ABC):
             vars(self)["card"] = replace(self.card, **changed)  # this metric's; the class keeps its own
 
     def range_by_options(self) -> Mapping[str, Any]:
-        """Return the card's range, threshold and packages where these options change them; none unless overridden."""
+        """Return fields of the card that these options change, such as its range, threshold and packages.
+
+        Returns
+        -------
+        mapping
+            Values by field of `MetricCard`; empty unless overridden.
+        """
         return {}
 
     @property
@@ -196,9 +349,12 @@ class Metric(ABC):
         return 16_384
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that can change a score, as JSON values: name, version, checkpoint, options but `runtime`.
+        """Return everything that can change a score: name, version, checkpoint, options but `runtime`.
 
-        Scores are stored and found under this identity alone.
+        Returns
+        -------
+        dict
+            JSON values. Scores are stored and found under this identity alone.
         """
         options = self.options.model_dump(mode="json", exclude=set(self.options.runtime))
         fields = ("name", "version", "checkpoint", "revision", "dtype", "template")
@@ -215,30 +371,76 @@ class Metric(ABC):
         return {**fields, "code": self.origin} if self.origin else fields
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)
-        """Prepare for a job: called before the job's first `score`, with its unique texts in a fixed order.
+        """Prepare for a job: called before the job's first `score`. Load models here.
 
-        Load models here. Anything computed from these texts is the same when an interrupted run is resumed.
+        Parameters
+        ----------
+        sources, statements : sequence of str
+            (n,) texts each: the job's unique texts in a fixed order, so that anything computed from them is the same
+            when an interrupted run is resumed.
         """
 
     def settled(self, pairs: Collection[TextPair]) -> Mapping[str, Any]:
-        """Return the values of the options that a job's texts determine, by name; a run scores with these values.
+        """Return the values of the options that a job's texts determine; a run scores with these values.
 
-        Optional, for options that may be "auto"; by default {}. See `engine.settled_metric`.
+        Optional, for options that may be "auto". See `engine.settled_metric`.
+
+        Parameters
+        ----------
+        pairs : collection of (str, str)
+            The job's (source, statement).
+
+        Returns
+        -------
+        mapping
+            Values by option; by default {}.
         """
         return {}
 
     @abstractmethod
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return one `PairScore` per (source, statement), in order; none may depend on the other pairs of the call."""
+        """Return one result per (source, statement), in order; none may depend on the other pairs of the call.
+
+        Parameters
+        ----------
+        sources, statements : sequence of str
+            (n,) texts each.
+
+        Returns
+        -------
+        list of PairScore
+            (n,) results, scores as the card's range and direction say.
+        """
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> object:
-        """Return the estimated cost of scoring these pairs, as a printable object; None if it costs only time."""
+        """Return the estimated cost of scoring these pairs.
+
+        Parameters
+        ----------
+        sources, statements : sequence of str
+            (n,) texts each.
+
+        Returns
+        -------
+        object or None
+            Printable; None if it costs only time.
+        """
         return None
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the JSON bodies of the requests for these pairs to which there is no stored reply, by request id.
+        """Return the requests for these pairs to which there is no stored reply.
 
         Optional: a metric that asks a remote model overrides it, if its requests can be sent as a batch.
+
+        Parameters
+        ----------
+        sources, statements : sequence of str
+            (n,) texts each.
+
+        Returns
+        -------
+        mapping of str to bytes
+            JSON bodies by request id.
         """
         return {}
 
@@ -247,32 +449,90 @@ class Metric(ABC):
         return ""
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Return the three-way log-probabilities of each pair, in order; None for a pair without a score.
+        """Return the three-way log-probabilities of each pair, in order.
 
-        Raises `NotImplementedError` unless the card has `three_way`.
+        Parameters
+        ----------
+        sources, statements : sequence of str
+            (n,) texts each.
+
+        Returns
+        -------
+        list of ThreeWay or None
+            (n,) natural logarithms; None for a pair without a score.
+
+        Raises
+        ------
+        NotImplementedError
+            Unless the card has `three_way`.
         """
         raise NotImplementedError(f"{self.card.name} gives no three-way probabilities")
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the spans of both texts that a pair's score comes from; [] where the pair has no score.
+        """Return the spans of both texts that a pair's score comes from. Optional, called after `prepare`.
 
-        Optional, called after `prepare`. Raises `NotImplementedError` for a metric that does not override it.
+        Parameters
+        ----------
+        source, statement : str
+            The pair.
+
+        Returns
+        -------
+        list of Span
+            Empty where the pair has no score.
+
+        Raises
+        ------
+        NotImplementedError
+            For a metric that does not override it.
         """
         raise NotImplementedError(f"{self.card.name} does not explain its scores")
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """Return the spans of each (source, statement), by one call of `explain` after the other.
+        """Return the spans of each pair, by one call of `explain` after the other.
 
         A metric whose model takes several pairs at once overrides it.
+
+        Parameters
+        ----------
+        pairs : sequence of (str, str)
+            (n,) of (source, statement).
+
+        Returns
+        -------
+        list of list of Span
+            (n,)
         """
         return [self.explain(*pair) for pair in pairs]
 
     def replies(self, source: str, statement: str) -> list[str]:
-        """Return the stored replies of a remote model about a pair ([] by default); no request is sent."""
+        """Return the stored replies of a remote model about a pair; no request is sent.
+
+        Parameters
+        ----------
+        source, statement : str
+            The pair.
+
+        Returns
+        -------
+        list of str
+            By default empty.
+        """
         return []
 
     def cost(self, source: str, statement: str) -> float | None:
-        """Return what the stored replies about a pair cost in USD; None where it is not known, or nothing is paid."""
+        """Return what the stored replies about a pair cost.
+
+        Parameters
+        ----------
+        source, statement : str
+            The pair.
+
+        Returns
+        -------
+        float or None
+            USD; None where it is not known, or nothing is paid.
+        """
         return None
 
     @classmethod
@@ -299,11 +559,33 @@ class TwoStepMetric(Metric):
 
     @abstractmethod
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Any]:
-        """Return one observation per pair, in order."""
+        """Run the model on pairs.
+
+        Parameters
+        ----------
+        sources, statements : sequence of str
+            (n,) texts each.
+
+        Returns
+        -------
+        list
+            (n,) observations, in order.
+        """
 
     @abstractmethod
     def judge(self, observations: Sequence[Any]) -> list[PairScore]:
-        """Return one `PairScore` per observation, in order."""
+        """Turn observations into scores.
+
+        Parameters
+        ----------
+        observations : sequence
+            (n,), as `observe` returns them.
+
+        Returns
+        -------
+        list of PairScore
+            (n,), in order.
+        """
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Return one `PairScore` per pair, in order: `observe`, then `judge`."""
@@ -324,9 +606,17 @@ class Combination(Metric):
 
     @abstractmethod
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
-        """Return one `PairScore` per pair, in order.
+        """Combine the members' scores.
 
-        answers: for each of `members` its results for all pairs, oriented so that higher is more support.
+        Parameters
+        ----------
+        answers : sequence of sequence of PairScore
+            For each of `members` its results for all n pairs, oriented so that higher is more support.
+
+        Returns
+        -------
+        list of PairScore
+            (n,), in order.
         """
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
