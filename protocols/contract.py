@@ -251,7 +251,7 @@ class Protocol:
     evaluate : callable
         `evaluate(judgements, resampling, options)` gives the estimates of one metric, an `Outcome`.
     replicate : callable
-        `replicate(rows, n_groups, draws, options, keys)` gives the measures of these keys, (1 + R,) each, for each
+        `replicate(rows, n_groups, draws, options, keys)` gives the measures of these keys, (draws.n,) each, for each
         weighting in `draws`, the input first, from rows that all have a score and group codes below `n_groups`; NaN
         where undefined.
     options : mapping of str to Option
