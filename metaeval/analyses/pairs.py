@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 class Pairs(list[Pair]):
     """A list of pairs with a short `repr` and a method that makes a data frame.
 
-    edits: of a contrast set, the kind of each pair and the id of its original, by the pair's id.
+    Parameters
+    ----------
+    pairs : iterable of Pair
+        The pairs.
+    edits : mapping of str to (str, str)
+        Of a contrast set, the kind of each pair and the id of its original, by the pair's id.
     """
 
     def __init__(self, pairs: Iterable[Pair], edits: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> None:

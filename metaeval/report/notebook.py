@@ -30,7 +30,13 @@ _WIDTH = 80
 
 
 class Card(list[tuple[str, str]]):
-    """Labelled texts, such as a metric's licence; those without a text are left out."""
+    """Labelled texts, such as a metric's licence.
+
+    Parameters
+    ----------
+    lines : iterable of (str, str)
+        Label and text; those without a text are left out.
+    """
 
     def __init__(self, lines: Iterable[tuple[str, str]]) -> None:
         super().__init__((label, text) for label, text in lines if text)
