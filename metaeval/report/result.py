@@ -67,14 +67,10 @@ class Column(_ResultModel):
 
     Attributes
     ----------
-    key : str
-        Its key in `Row.values`.
-    label : str
-        Its heading.
-    scale : float, default 1.0
-        Factor of a printed value.
-    digits : int, default 3
-        Decimals of a printed value.
+    key, label : str
+        Its key in `Row.values`, and its heading.
+    scale, digits : float, default 1.0; int, default 3
+        A value is printed times `scale`, with `digits` decimals.
     """
 
     key: str
@@ -88,10 +84,8 @@ class Ledger(_ResultModel):
 
     Attributes
     ----------
-    pairs, tokens : int
-        Numbers of pairs, and of their tokens.
-    cut_pairs, cut_tokens : int
-        Pairs that were cut, and tokens cut off by the metric's input limit.
+    pairs, tokens, cut_pairs, cut_tokens : int
+        Pairs and their tokens; pairs that were cut, and tokens cut off by the metric's input limit.
     """
 
     pairs: int
@@ -136,11 +130,6 @@ class Row(_ResultModel):
         The controls with the same score on every row.
     signature : str
         Everything that the values depend on.
-
-    Raises
-    ------
-    pydantic.ValidationError
-        For numbers that do not add up.
     """
 
     metric: str
@@ -182,10 +171,8 @@ class Data(_ResultModel):
         Numbers of each.
     levels : dict of str to int
         Number of rows at each level.
-    dropped : dict of str to int
-        What was left out, by reason.
-    evidence : dict of str to int
-        Counts of how it was placed.
+    dropped, evidence : dict of str to int
+        What was left out, by reason; counts of how evidence was placed.
     demo : bool, default False
         The labels are made up, to show what the program does.
     """
@@ -203,34 +190,12 @@ class Data(_ResultModel):
     demo: bool = False
 
     def wording(self, text: str) -> str:
-        """Return a text with "human" replaced by "demo" if the data are demo data.
-
-        Parameters
-        ----------
-        text : str
-            A text about labels.
-
-        Returns
-        -------
-        str
-        """
+        """Return a text with "human" replaced by "demo" if the data are demo data."""
         return text.replace("human", "demo") if self.demo else text
 
     @staticmethod
     def wording_of(data: Sequence[Data], text: str) -> str:
-        """Return a text with "human" replaced by "demo", or "human or demo", where all or some data are demo data.
-
-        Parameters
-        ----------
-        data : sequence of Data
-            All that the text is about.
-        text : str
-            A text about labels.
-
-        Returns
-        -------
-        str
-        """
+        """Return a text with "human" replaced by "demo", or "human or demo", where all or some data are demo data."""
         kinds = {"demo" if part.demo else "human" for part in data} or {"human"}
         return text.replace("human", " or ".join(sorted(kinds, reverse=True)))
 
@@ -240,10 +205,8 @@ class Interval(_ResultModel):
 
     Attributes
     ----------
-    resamples : int
-        Number of resamples of whole groups (0: no intervals).
-    seed : int
-        Seed of the resamples.
+    resamples, seed : int
+        Number of resamples of whole groups (0: no intervals), and their seed.
     level : float
         Level of the intervals.
     fewest : float, default 6
@@ -268,18 +231,14 @@ class Comparison(_ResultModel):
 
     Attributes
     ----------
-    measure : str
-        Key of the measure.
-    one, other : str
-        The two metrics.
+    measure, one, other : str
+        Key of the measure, and the two metrics.
     rows : int
         Number of rows that both scored.
     difference : float or None
         None where undefined, and `note` says why.
-    low, high : float, optional
-        The interval of the difference.
-    p : float, optional
-        Two-sided.
+    low, high, p : float, optional
+        The interval of the difference, and the two-sided p.
     holm : float, optional
         p adjusted over the family of `Significance`; alone None where rows without a score could reverse a significant
         difference.
@@ -309,20 +268,16 @@ class Significance(_ResultModel):
     permutations : int
         Exchanges of two metrics' scores, under measures that the protocol resamples. Other metrics are tested with the
         cluster standard error of their difference, from which its interval is too.
-    seed : int
-        Seed of the exchanges.
-    alpha : float
-        Level of the tests.
+    seed, alpha : int, float
+        Seed of the exchanges, and level of the tests.
     comparisons : list of Comparison
         Every pair of metrics.
     controls : list of Comparison
         Every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster standard
         error of the difference; `Row.not_above` follows from it, and p is adjusted apart, by
         `metaeval.stats.significance.holm_against`.
-    family : one of "column", "table", "suite", default "column"
-        The pairs of metrics that p is adjusted over, those of a column, a table or a suite.
-    tests : int
-        The most that these pairs are.
+    family, tests : one of "column", "table", "suite"; int
+        The pairs of metrics that p is adjusted over, at most `tests`.
     """
 
     permutations: int
@@ -384,10 +339,8 @@ class Perfect(_ResultModel):
     ----------
     values : dict of str to dict
         Measure key -> what is detected -> raw value.
-    full : int
-        Number of rows at level full.
-    incomplete : int
-        Those of them that hold only a part of an evidence set.
+    full, incomplete : int
+        Number of rows at level full, and of those of them that hold only a part of an evidence set.
     """
 
     values: dict[str, dict[str, float]]
@@ -402,10 +355,8 @@ class Result(_ResultModel):
     ----------
     schema_ : str
         Schema of the file, "schema" in it.
-    protocol : str
-        Name of the protocol.
-    title : str
-        Title of the table.
+    protocol, title : str
+        Name of the protocol, and title of the table.
     unit : one of "chunk", "citation", "page", "evidence", "statement", "rating"
         What a row of the data is.
     settings : dict of str to str
@@ -425,10 +376,8 @@ class Result(_ResultModel):
         What perfect detectors would reach, None where no row holds only a part of an evidence set.
     significance : Significance, optional
         The tests between metrics.
-    published : str
-        Where the `published` values come from.
-    published_elsewhere : str
-        How their data or rule differ from these; empty where they are the same.
+    published, published_elsewhere : str
+        Where the `published` values come from; how their data or rule differ from these (empty: they are the same).
     """
 
     schema_: Literal["metaeval-result/3"] = Field(default="metaeval-result/3", alias="schema")

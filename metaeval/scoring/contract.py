@@ -79,28 +79,12 @@ class PairScore(NamedTuple):
     cut: int = 0
 
     def oriented(self, direction: int) -> PairScore:
-        """Return the result with its score, if any, times the card's direction, so that higher is more support.
-
-        Parameters
-        ----------
-        direction : 1 or -1
-            `MetricCard.direction`.
-
-        Returns
-        -------
-        PairScore
-        """
+        """Return the result with its score, if any, times the card's `direction`, so that higher is more support."""
         return self if self.score is None or direction == 1 else self._replace(score=direction * self.score)
 
 
 class ThreeWay(NamedTuple):
-    """Natural logarithms of a pair's three class probabilities, which sum to 1.
-
-    Parameters
-    ----------
-    entailment, neutral, contradiction : float
-        log(p), at most 0.
-    """
+    """Natural logarithms of a pair's three class probabilities, which sum to 1."""
 
     entailment: float
     neutral: float
@@ -142,12 +126,8 @@ class MetricCard:
         Name, as it is typed.
     family : str
         The kind of method, such as lexical, embedding or classifier; tables of papers group metrics by it.
-    summary : str
-        One line for lists.
-    paper : str
-        Citation, or "none".
-    licence : str
-        Of the code or model.
+    summary, paper, licence : str
+        One line for lists; citation, or "none"; licence of the code or model.
     version : int, default 1
         Raise it with any change of code that can change a score; it is in the identity.
     low, high : float, optional
@@ -168,20 +148,16 @@ class MetricCard:
         The number type that the model computes in.
     template : str
         How source and statement become one input (empty: two inputs).
-    download : str, default "none"
-        Size and licence of the files to download.
-    parameters : str, default "none"
-        Number of the model's parameters, in words ("110 M").
+    download, parameters : str, default "none"
+        Size and licence of the files to download; number of the model's parameters, in words ("110 M").
     corpus_dependent : bool, default False
         The score also depends on the other sources of the job.
     three_way : bool, default False
         Gives three-way log-probabilities.
     modules : tuple of str
         What it imports beyond the core install.
-    extra : str
-        The pip extra for those.
-    install : str
-        What pip installs for those of no extra.
+    extra, install : str
+        The pip extra for those; what pip installs for those of no extra.
     argument : str
         The option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: none).
     threshold : float, optional
@@ -237,17 +213,7 @@ class MetricCard:
         return [name for name in self.modules if version_of(name) == "none" and not find_spec(name.partition(".")[0])]
 
     def holds(self, score: float) -> bool:
-        """Return whether a score is in the declared range, up to the rounding of numbers of 32 bits.
-
-        Parameters
-        ----------
-        score : float
-            As the metric returned it.
-
-        Returns
-        -------
-        bool
-        """
+        """Return whether a score is in the declared range, up to the rounding of numbers of 32 bits."""
         low, high = -inf if self.low is None else self.low, inf if self.high is None else self.high
         return low - 1e-6 * max(abs(low), 1) <= score <= high + 1e-6 * max(abs(high), 1)
 
@@ -279,6 +245,8 @@ class MetricOptions(BaseModel):
 class Metric(ABC):
     """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
 
+    In `score` and its like, sources and statements are (n,) texts each, those of a pair in one place.
+
     Parameters
     ----------
     options : MetricOptions, optional
@@ -290,8 +258,6 @@ class Metric(ABC):
         What the metric is.
     Options : subclass of MetricOptions
         Its options (default: none).
-    options : MetricOptions
-        Their values.
     batched : bool, default True
         The pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model;
         such a metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored
@@ -303,17 +269,6 @@ class Metric(ABC):
         Set on a metric that no package registers: what is known of its code.
     kept : bool, default True
         Whether its scores are stored beyond the job.
-
-    Examples
-    --------
-    >>> from metaeval import Metric, MetricCard, PairScore
-    >>> class Shorter(Metric):
-    ...     card = MetricCard(name="shorter", family="lexical", summary="words saved", paper="none", licence="mine")
-    ...
-    ...     def score(self, sources, statements):
-    ...         return [PairScore(float(len(a.split()) - len(b.split()))) for a, b in zip(sources, statements)]
-    >>> Shorter().score(["a b c"], ["a"])[0].score
-    2.0
     """
 
     card: ClassVar[MetricCard]
@@ -329,13 +284,7 @@ class Metric(ABC):
             vars(self)["card"] = replace(self.card, **changed)  # this metric's; the class keeps its own
 
     def range_by_options(self) -> Mapping[str, Any]:
-        """Return fields of the card that these options change, such as its range, threshold and packages.
-
-        Returns
-        -------
-        mapping
-            Values by field of `MetricCard`; empty unless overridden.
-        """
+        """Return the card's range, threshold and packages where these options change them; none unless overridden."""
         return {}
 
     @property
@@ -349,12 +298,9 @@ class Metric(ABC):
         return 16_384
 
     def identity(self) -> dict[str, Any]:
-        """Return everything that can change a score: name, version, checkpoint, options but `runtime`.
+        """Return everything that can change a score, as JSON values: name, version, checkpoint, options but `runtime`.
 
-        Returns
-        -------
-        dict
-            JSON values. Scores are stored and found under this identity alone.
+        Scores are stored and found under this identity alone.
         """
         options = self.options.model_dump(mode="json", exclude=set(self.options.runtime))
         fields = ("name", "version", "checkpoint", "revision", "dtype", "template")
@@ -371,29 +317,15 @@ class Metric(ABC):
         return {**fields, "code": self.origin} if self.origin else fields
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:  # noqa: B027 (optional step)
-        """Prepare for a job: called before the job's first `score`. Load models here.
+        """Prepare for a job: called before the job's first `score`, with its unique texts in a fixed order.
 
-        Parameters
-        ----------
-        sources, statements : sequence of str
-            (n,) texts each: the job's unique texts in a fixed order, so that anything computed from them is the same
-            when an interrupted run is resumed.
+        Load models here. Anything computed from these texts is the same when an interrupted run is resumed.
         """
 
     def settled(self, pairs: Collection[TextPair]) -> Mapping[str, Any]:
-        """Return the values of the options that a job's texts determine; a run scores with these values.
+        """Return the values of the options that a job's texts determine, by name; a run scores with these values.
 
-        Optional, for options that may be "auto". See `engine.settled_metric`.
-
-        Parameters
-        ----------
-        pairs : collection of (str, str)
-            The job's (source, statement).
-
-        Returns
-        -------
-        mapping
-            Values by option; by default {}.
+        Optional, for options that may be "auto"; by default {}. See `engine.settled_metric`.
         """
         return {}
 
@@ -413,34 +345,13 @@ class Metric(ABC):
         """
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> object:
-        """Return the estimated cost of scoring these pairs.
-
-        Parameters
-        ----------
-        sources, statements : sequence of str
-            (n,) texts each.
-
-        Returns
-        -------
-        object or None
-            Printable; None if it costs only time.
-        """
+        """Return the estimated cost of scoring these pairs, as a printable object; None if it costs only time."""
         return None
 
     def requests(self, sources: Sequence[str], statements: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the requests for these pairs to which there is no stored reply.
+        """Return the JSON bodies of the requests for these pairs to which there is no stored reply, by request id.
 
         Optional: a metric that asks a remote model overrides it, if its requests can be sent as a batch.
-
-        Parameters
-        ----------
-        sources, statements : sequence of str
-            (n,) texts each.
-
-        Returns
-        -------
-        mapping of str to bytes
-            JSON bodies by request id.
         """
         return {}
 
@@ -449,17 +360,7 @@ class Metric(ABC):
         return ""
 
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
-        """Return the three-way log-probabilities of each pair, in order.
-
-        Parameters
-        ----------
-        sources, statements : sequence of str
-            (n,) texts each.
-
-        Returns
-        -------
-        list of ThreeWay or None
-            (n,) natural logarithms; None for a pair without a score.
+        """Return the three-way log-probabilities of each pair, in order; None for a pair without a score.
 
         Raises
         ------
@@ -469,17 +370,9 @@ class Metric(ABC):
         raise NotImplementedError(f"{self.card.name} gives no three-way probabilities")
 
     def explain(self, source: str, statement: str) -> list[Span]:
-        """Return the spans of both texts that a pair's score comes from. Optional, called after `prepare`.
+        """Return the spans of both texts that a pair's score comes from; [] where the pair has no score.
 
-        Parameters
-        ----------
-        source, statement : str
-            The pair.
-
-        Returns
-        -------
-        list of Span
-            Empty where the pair has no score.
+        Optional, called after `prepare`.
 
         Raises
         ------
@@ -489,50 +382,18 @@ class Metric(ABC):
         raise NotImplementedError(f"{self.card.name} does not explain its scores")
 
     def explain_all(self, pairs: Sequence[tuple[str, str]]) -> list[list[Span]]:
-        """Return the spans of each pair, by one call of `explain` after the other.
+        """Return the spans of each (source, statement), by one call of `explain` after the other.
 
         A metric whose model takes several pairs at once overrides it.
-
-        Parameters
-        ----------
-        pairs : sequence of (str, str)
-            (n,) of (source, statement).
-
-        Returns
-        -------
-        list of list of Span
-            (n,)
         """
         return [self.explain(*pair) for pair in pairs]
 
     def replies(self, source: str, statement: str) -> list[str]:
-        """Return the stored replies of a remote model about a pair; no request is sent.
-
-        Parameters
-        ----------
-        source, statement : str
-            The pair.
-
-        Returns
-        -------
-        list of str
-            By default empty.
-        """
+        """Return the stored replies of a remote model about a pair ([] by default); no request is sent."""
         return []
 
     def cost(self, source: str, statement: str) -> float | None:
-        """Return what the stored replies about a pair cost.
-
-        Parameters
-        ----------
-        source, statement : str
-            The pair.
-
-        Returns
-        -------
-        float or None
-            USD; None where it is not known, or nothing is paid.
-        """
+        """Return what the stored replies about a pair cost in USD; None where it is not known, or nothing is paid."""
         return None
 
     @classmethod
@@ -559,33 +420,11 @@ class TwoStepMetric(Metric):
 
     @abstractmethod
     def observe(self, sources: Sequence[str], statements: Sequence[str]) -> list[Any]:
-        """Run the model on pairs.
-
-        Parameters
-        ----------
-        sources, statements : sequence of str
-            (n,) texts each.
-
-        Returns
-        -------
-        list
-            (n,) observations, in order.
-        """
+        """Return one observation per pair, in order."""
 
     @abstractmethod
     def judge(self, observations: Sequence[Any]) -> list[PairScore]:
-        """Turn observations into scores.
-
-        Parameters
-        ----------
-        observations : sequence
-            (n,), as `observe` returns them.
-
-        Returns
-        -------
-        list of PairScore
-            (n,), in order.
-        """
+        """Return one `PairScore` per observation, in order."""
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
         """Return one `PairScore` per pair, in order: `observe`, then `judge`."""

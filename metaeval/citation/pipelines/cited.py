@@ -53,23 +53,7 @@ Lacking = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure as it is printed.
-
-    Parameters
-    ----------
-    key : str
-        Of its statistic.
-    label : str
-        Heading of its column.
-    meaning : str
-        What it is, in words.
-    scale : float, default 100.0
-        Factor of a printed value.
-    digits : int, default 1
-        Decimals of a printed value.
-    ranks : bool, default False
-        Systems are ranked by it.
-    """
+    """A measure as it is printed. scale: factor of a printed value; digits: its decimals; ranks: systems are ranked."""
 
     key: str
     label: str
@@ -86,19 +70,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class Definition:
-    """A printed table.
-
-    Parameters
-    ----------
-    name : str
-        Of its files.
-    title : str
-        Printed above it.
-    measures : sequence of Measure
-        Its columns.
-    reading : str
-        A note on how to read it.
-    """
+    """A printed table, called `name`: its title, its measures, and a note on how to read it."""
 
     name: str
     title: str
@@ -108,28 +80,11 @@ class Definition:
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """What one judge says.
+    """What one judge says. backend: None where no metric judges.
 
-    Parameters
-    ----------
-    name : str
-        The judge's.
-    backend : Backend or None
-        None where no metric judges.
-    measured : mapping of str to Statistic
-        The statistics as judged, by key.
-    ends : sequence of mapping
-        The same with each missing verdict as no, and as yes; empty where none is missing.
-    lines : sequence of CitationLine
-        The citations and their verdicts.
-    lacking : sequence of Lacking
-        The missing verdicts.
-    rows : mapping of str to sequence
-        Records by what they are of.
-    whole : mapping of str to callable
-        Further values of a system, by name, from the places of its answers; they have no interval.
-    fields : mapping
-        Of its signature.
+    measured: the statistics as judged. ends: the same with each missing verdict as no, and as yes; empty where none is
+    missing. whole: further values of a system, by name, from the places of its answers; they have no interval. rows:
+    records by what they are of. fields: of its signature.
     """
 
     name: str
@@ -144,15 +99,7 @@ class Judged:
 
 
 class CitedSheets(Sheets):
-    """The tables of a citation analysis by name, and what was judged.
-
-    Parameters
-    ----------
-    sheets : sequence of Table
-        The tables.
-    rows : sequence of Table
-        Rows by what they are of and their judge, such as "answers:overlap".
-    """
+    """The tables of a citation analysis by name, and what was judged: rows by what they are of and their judge."""
 
     def __init__(self, sheets: Sequence[Table], rows: Sequence[Table] = ()) -> None:
         super().__init__(sheets)
@@ -167,10 +114,6 @@ class CitedSheets(Sheets):
             A table ("": all estimates).
         rows : str
             In its place, a table of `rows`.
-
-        Returns
-        -------
-        pandas.DataFrame
         """
         if rows:
             return frame(self.rows[rows])
@@ -300,33 +243,13 @@ class CitedTable:
         self.judged.append(Judged(name, backend, measure(None), ends, lines, lacking, rows or {}, whole or {}, signed))
 
     def rows(self, system: int) -> Ints:
-        """Return the places of a system's answers.
-
-        Parameters
-        ----------
-        system : int
-            Its place in `systems`.
-
-        Returns
-        -------
-        (k,) int
-        """
+        """Return the places of a system's answers. system: its place in `systems`."""
         return np.flatnonzero(self._system == system)
 
     def of_samples(self, rows: Ints, value: Callable[[Ints], float | None]) -> list[float]:
-        """Return the value of each sample (`Answer.sample`) of some answers that has one.
+        """Return the value of each sample (`Answer.sample`) of the answers at `rows` that has one.
 
-        Parameters
-        ----------
-        rows : (k,) int
-            Places of the answers.
-        value : callable
-            Computes the value of the answers at some places; None: undefined.
-
-        Returns
-        -------
-        list of float
-            Empty for fewer than two samples.
+        Empty for fewer than two samples. value: computes the value of the answers at some places; None: undefined.
         """
         by_sample: dict[int | None, list[int]] = {}
         for row in rows.tolist():
@@ -365,17 +288,7 @@ class CitedTable:
     ) -> Estimate:
         """Return the first statistic less the second, with its interval on the same resampled groups.
 
-        Parameters
-        ----------
-        first, second : (Statistic, (k,) int)
-            A statistic, and the places of its answers.
-        ends : (float, float), optional
-            See `intervals`.
-
-        Returns
-        -------
-        Estimate
-            Undefined where either is.
+        first, second: a statistic, and the places of its answers. ends: see `intervals`. Undefined where either is.
         """
         sides = (first, second)
         counts = [group_totals(of.counts[rows], self.group[rows], self.n_groups) for of, rows in sides]
@@ -411,19 +324,8 @@ class CitedTable:
     ) -> Provenance:
         """Return what all tables share: data, signatures, and notes.
 
-        Parameters
-        ----------
-        *notes : Note
-            Those of the pipeline.
-        counted : sequence of (int, str)
-            Numbers and nouns of what is counted in answers; the last two are of statements and citations (default: of
-            the lines of the first judge).
-        warnings : iterable of str
-            Sentences of the pipeline.
-
-        Returns
-        -------
-        Provenance
+        notes: those of the pipeline. counted: numbers and nouns of what is counted in answers; the last two are of
+        statements and citations (default: of the lines of the first judge). warnings: sentences of the pipeline.
         """
         lines = next((each.lines for each in self.judged if each.lines), ())
         marks = sum(line.start is not None for line in lines)
@@ -509,17 +411,6 @@ class CitedTable:
         """Return the table of a definition: its measures of every system, in blocks by judge.
 
         A single system has one block, with a line per judge. Measures without a value are left out.
-
-        Parameters
-        ----------
-        definition : Definition
-            Title, measures and note.
-        shared : Provenance
-            What all tables share.
-
-        Returns
-        -------
-        Table
         """
         estimates = self.estimates
         keys = {measure.key for measure in definition.measures}
@@ -578,20 +469,8 @@ class CitedTable:
     ) -> Done:
         """Return the output: a table for each definition, `sheets`, ranks and flips of systems, and files of rows.
 
-        Parameters
-        ----------
-        read : sequence
-            The files that were read.
-        *notes, counted, warnings
-            As in `provenance`.
-        sheets : callable
-            Makes further tables from what all tables share.
-        rows : sequence of Table, optional
-            In place of `row_tables`.
-
-        Returns
-        -------
-        Done
+        read: the files that were read. sheets: makes further tables. rows: in place of `row_tables`. The others: see
+        `provenance`.
         """
         shared = self.provenance(*notes, counted=counted, warnings=warnings)
         scores = [self.scores(each, shared) for each in self.definitions]
