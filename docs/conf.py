@@ -24,7 +24,12 @@ project = "metaeval"
 release = __version__
 project_copyright = "the metaeval contributors"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+]
 exclude_patterns = ["_build", "jupyter_execute"]
 html_theme = "furo"
 html_title = f"metaeval {release}"
@@ -40,6 +45,9 @@ nb_execution_timeout = 120
 nb_output_stderr = "remove"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+napoleon_use_rtype = False
 default_role = "literal"
 smartquotes = False  # they would make dashes of the two hyphens of an option
 

@@ -72,7 +72,30 @@ def _in_words(kind: Any) -> str:
 
 @_typed
 def load_corpus(dataset: str = "mini", **settings: Any) -> Corpus:
-    """Return the documents, statements and judged citations of a data set. settings: split, data, dataset_options."""
+    """Return the documents, statements and judged citations of a data set.
+
+    Parameters
+    ----------
+    dataset : str, default "mini"
+        Data set, by name; `metaeval.data.list()` has them.
+    **settings
+        split, data, dataset_options; see `RunConfig`.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    UserError
+        For an unknown data set, split or option, and for files that cannot be found, downloaded or read.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> corpus = metaeval.load_corpus("mini")
+    >>> statement = corpus.statements[corpus.citations[0].statement_id]
+    """
     corpus, _, _ = run_data.load_corpus(load_run(None, {"dataset": dataset, **settings}))
     return corpus
 
@@ -81,7 +104,12 @@ class Answers(list[PairScore]):
     """A metric's scores, one `PairScore` per pair: a list with a short `repr` and a method that makes a data frame."""
 
     def to_frame(self) -> Any:
-        """Return a pandas data frame with a row for each pair: score, status, tokens, cut."""
+        """Return a data frame with a row for each pair: score, status, tokens, cut.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         return frame(answer._asdict() for answer in self)
 
     def __repr__(self) -> str:
@@ -94,7 +122,30 @@ def score(
 ) -> Answers:
     """Score texts of your own with a metric: one score per (source, statement), in order. Nothing is stored.
 
-    metric: its name, or a function or class. options: the metric's own options.
+    Parameters
+    ----------
+    metric : str or callable
+        Its name, or a function or class.
+    sources, statements : sequence of str
+        (n,) texts each.
+    **options
+        The metric's own options.
+
+    Returns
+    -------
+    Answers
+        n `PairScore`, a list with `to_frame()`.
+
+    Raises
+    ------
+    UserError
+        For unequal numbers of texts, an unknown metric or option, and a model that is not available.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> metaeval.score("overlap", ["The Oder is a long river."], ["The Oder is long."])[0].score
+    1.0
     """
     name: str = name_of("metric", metric)
     if len(sources) != len(statements):
@@ -110,8 +161,30 @@ def score(
 def load_ratings(dataset: str = "ratings", data: Any = None, **settings: Any) -> Ratings:
     """Return the rated texts of a data set, with the scores published with them.
 
-    data: a folder or a file; for dataset="ratings" also a data frame, or a list of mappings, one for each row.
-    settings: as in `load_corpus`, and columns={"gold": HEADING} for headings that do not say what they are for.
+    Parameters
+    ----------
+    dataset : str, default "ratings"
+        Data set, by name; "ratings" is a table of your own.
+    data : str, Path, data frame or sequence of mappings, optional
+        A folder or a file; for dataset="ratings" also a data frame, or a list of mappings, one for each row.
+    **settings
+        As in `load_corpus`, and columns={"gold": HEADING} for headings that do not say what they are for.
+
+    Returns
+    -------
+    Ratings
+
+    Raises
+    ------
+    UserError
+        For a table beside another data set, and for data that cannot be found or read.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> rows = [{"id": "a", "gold": 1, "mine": 0.3}, {"id": "b", "gold": 4, "mine": 0.8}]
+    >>> metaeval.load_ratings(data=rows)
+    <Ratings 'ratings': 2 ratings, scores of 1 metrics>
     """
     if data is None or isinstance(data, str | Path):
         ratings, _, _ = run_data.load_ratings(load_run(None, {"dataset": dataset, "data": data, **settings}))
@@ -130,11 +203,39 @@ def evaluate_scores(
 ) -> Results:
     """Evaluate scores that you made: {metric: {pair_id: score}}, higher is more support; one result per protocol.
 
-    scores can be a data frame of pandas or polars, or a list of mappings, with a column of pair ids and one of scores
-    for each metric; columns={"pair_id": HEADING, "score": HEADING} says which they are. Pair ids are those of `pairs`
-    with the same settings. None, or an id left out, is a missing score: it is counted, and never replaced by a number.
-    With a rated set, by name or as `ratings`, ids are rating ids, and the scores that were published with it are
-    evaluated too.
+    Parameters
+    ----------
+    scores : mapping, data frame or sequence of mappings
+        Scores by metric and pair id. A data frame of pandas or polars, or a list of mappings, has a column of pair ids
+        and one of scores for each metric; columns={"pair_id": HEADING, "score": HEADING} says which they are. Pair ids
+        are those of `pairs` with the same settings. None, or an id left out, is a missing score: it is counted, and
+        never replaced by a number.
+    corpus : Corpus, optional
+        Judged data of your own, in place of a data set by name.
+    ratings : Ratings, optional
+        A rated set, which can also be named (dataset=NAME): ids are rating ids, and the scores that were published with
+        it are evaluated too.
+    **settings
+        Settings of a run; see `RunConfig`.
+
+    Returns
+    -------
+    Results
+        A list that prints its table and findings.
+
+    Raises
+    ------
+    UserError
+        For both corpus and ratings, a score that is not finite, and an id that the data do not have.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> pairs = metaeval.pairs(dataset="mini")
+    >>> words = {pair.pair_id: float(len(pair.source.split())) for pair in pairs}
+    >>> results = metaeval.evaluate_scores({"words": words}, protocols=["correlation"])
+    >>> results[0].rows[0].scored == len(pairs)
+    True
     """
     if corpus is not None and ratings is not None:
         raise UserError("corpus and ratings are both given: give only the one that the scores belong to.")

@@ -40,10 +40,13 @@ Progress: TypeAlias = "MetricProgress | None"
 class DeclaredOptions(Strict):
     """Options of a command: keywords of its Python function and, for fields with a `Flag`, command-line options.
 
-    untyped: fields that the command line takes only with --set.
-
     Settings of a run are inherited from the groups in `metaeval.core.config`. A field of a group is not declared again.
     A class whose pydantic configuration allows extra fields takes further settings by any name.
+
+    Attributes
+    ----------
+    untyped : frozenset of str
+        Fields that the command line takes only with --set.
     """
 
     untyped: ClassVar[frozenset[str]] = frozenset()
@@ -51,7 +54,14 @@ class DeclaredOptions(Strict):
     def run(self, **fixed: Any) -> RunConfig:
         """Return the configuration of the run that the options describe, without checking it again.
 
-        fixed: settings that the analysis decides, in place of the options of the same names.
+        Parameters
+        ----------
+        **fixed
+            Settings that the analysis decides, in place of the options of the same names.
+
+        Returns
+        -------
+        RunConfig
         """
         shared = {name: getattr(self, name) for name in RunConfig.model_fields if name in type(self).model_fields}
         set_here = (self.model_fields_set & shared.keys()) | fixed.keys()
@@ -59,7 +69,20 @@ class DeclaredOptions(Strict):
         return RunConfig.model_construct(_fields_set=set_here, **registry.with_places(settings))
 
     def refuse(self, names: Iterable[str], reason: str) -> None:
-        """Raise `UserError` for the first of the options `names` that was given. reason: what follows "--option is"."""
+        """Refuse options that do not go with others.
+
+        Parameters
+        ----------
+        names : iterable of str
+            The options.
+        reason : str
+            What follows "--option is" in the message.
+
+        Raises
+        ------
+        UserError
+            For the first of them that was given.
+        """
         for name in names:
             if name in self.model_fields_set and getattr(self, name) is not None:
                 raise UserError(f"{typed_as(type(self), name)} is {reason}.")
@@ -205,27 +228,50 @@ class PanelOptions(ScoredOptions, groups.DatasetSettings):
 class Done:
     """The output of an analysis, before anything is printed or written.
 
-    Fields for the files of the job:
-    config, data: settings and data sets that the manifest lists (default data: those of the tables in `sheets`).
-    sheets: tables, each written as a JSON file, and all together as one HTML page.
-    panel: scored rows, which are written to a file of pairs.
-    files: functions that write further files into the job's folder and return their paths; they may raise `UserError`
-    where an optional package is missing.
-    job: function that writes the whole job instead of the fields above; it takes further fields of the manifest, and
-    returns the job's folder and its files (or a text about them).
-    identity: for a job without tables, the parts of its folder's name and the texts that are hashed into it; an output
-    with neither tables nor identity has no folder.
-    outputs: files that the user named, with the functions that write them.
-    read: input files that no option names; their hashes are recorded with the options, for `results rerun`.
-    rerun_with: options to record for `results rerun`, where they differ from those that the user gave.
-
-    Fields for the screen and the caller:
-    shown: what is printed, by its type (see `metaeval.cli.output.show`), instead of the tables and the value; the
-    sentences in `sentences` and `cautions` are printed below it. whole: whether tables are printed with their
-    signatures. verdict: lines that are printed even with --quiet. written: lines about files that the user named,
-    printed once these are written. warnings: sentences about what is left out. after: takes the job's folder, and
-    returns the lines that the command prints last. value: return value of the Python function (None: the tables).
-    exit_code: exit code of the command.
+    Parameters
+    ----------
+    config : RunConfig
+        For the files of the job: settings that the manifest lists.
+    data : sequence of Data
+        Data sets that it lists (default: those of the tables in `sheets`).
+    sheets : sequence of Table
+        Tables, each written as a JSON file, and all together as one HTML page.
+    job : callable, optional
+        Writes the whole job instead of the fields for its files; it takes further fields of the manifest, and returns
+        the job's folder and its files (or a text about them).
+    panel : Panel, optional
+        Scored rows, which are written to a file of pairs.
+    files : sequence of callable
+        Write further files into the job's folder and return their paths; they may raise `UserError` where an optional
+        package is missing.
+    outputs : mapping of Path to callable
+        Files that the user named, with the functions that write them.
+    read : sequence of Path
+        Input files that no option names; their hashes are recorded with the options, for `results rerun`.
+    identity : (sequence of str, sequence of str), optional
+        For a job without tables, the parts of its folder's name and the texts that are hashed into it; an output with
+        neither tables nor identity has no folder.
+    shown : object
+        For the screen: what is printed, by its type (see `metaeval.cli.output.show`), instead of the tables and the
+        value; the sentences in `sentences` and `cautions` are printed below it.
+    whole : bool
+        Whether tables are printed with their signatures.
+    verdict : sequence of str
+        Lines that are printed even with --quiet.
+    written : sequence of str
+        Lines about files that the user named, printed once these are written.
+    sentences, cautions : sequence of str
+        Printed below what is shown.
+    warnings : sequence of str
+        Sentences about what is left out.
+    value : object
+        Return value of the Python function (None: the tables).
+    after : callable, optional
+        Takes the job's folder, and returns the lines that the command prints last.
+    exit_code : int
+        Exit code of the command.
+    rerun_with : DeclaredOptions, optional
+        Options to record for `results rerun`, where they differ from those that the user gave.
     """
 
     config: RunConfig = field(default_factory=RunConfig)
@@ -258,14 +304,35 @@ Parts = Generator[Done, None, Done]
 class Analysis:
     """An analysis, declared as data: its command, help, options, and the function that computes its output.
 
-    name: the command as it is typed ("data show": the command `show` of the group `data`). summary: one sentence, for
-    lists and as the first line of help. about: further paragraphs of help. examples: commands without `metaeval`.
-    options: the class of its options. run: takes checked options and a progress callback, and returns the output, or
-    yields it in `Parts`; raises `UserError` before anything is scored. headline: whether only a part of the tables is
-    printed, and --full prints all. folder: folder of its jobs below the results (default: the name). again: maps the
-    options of a completed job to those that rerun it. figures: takes the folders of completed jobs, and returns figures
-    by file name (None: results and pairs are drawn). tree: takes a sentence and a parser's name, and returns the figure
-    of the parse tree, what made it, and lines to print.
+    Parameters
+    ----------
+    name : str
+        The command as it is typed ("data show": the command `show` of the group `data`).
+    summary : str
+        One sentence, for lists and as the first line of help.
+    options : subclass of DeclaredOptions
+        The class of its options.
+    run : callable
+        Takes checked options and a progress callback, and returns the output, or yields it in `Parts`; raises
+        `UserError` before anything is scored.
+    about : str
+        Further paragraphs of help.
+    returns : str
+        Type and meaning of what the Python function returns, as "TYPE: meaning" (default: the tables; see
+        `Done.value`).
+    examples : sequence of str
+        Commands without `metaeval`.
+    headline : bool
+        Whether only a part of the tables is printed, and --full prints all.
+    folder : str
+        Folder of its jobs below the results (default: the name).
+    again : callable
+        Maps the options of a completed job to those that rerun it.
+    figures : callable, optional
+        Takes the folders of completed jobs, and returns figures by file name (None: results and pairs are drawn).
+    tree : callable, optional
+        Takes a sentence and a parser's name, and returns the figure of the parse tree, what made it, and lines to
+        print.
     """
 
     name: str
@@ -273,6 +340,7 @@ class Analysis:
     options: type[DeclaredOptions]
     run: Callable[[Any, Progress], Done | Parts]
     about: str = ""
+    returns: str = "Sheets: The tables by name; `to_frame(NAME)` gives the records of one, `write()` writes the job."
     examples: Sequence[str] = ()
     headline: bool = False
     folder: str = ""
@@ -283,7 +351,22 @@ class Analysis:
     def complete(
         self, options: DeclaredOptions, progress: Progress, on_part: Callable[[Done], object] | None = None
     ) -> Done:
-        """Run the analysis and return its output. on_part: called with each part that an analysis in `Parts` yields."""
+        """Run the analysis.
+
+        Parameters
+        ----------
+        options : DeclaredOptions
+            Checked options, as `options_of` returns them.
+        progress : callable or None
+            Reports the progress of scoring.
+        on_part : callable, optional
+            Called with each part that an analysis in `Parts` yields.
+
+        Returns
+        -------
+        Done
+            The output.
+        """
         with reading_tables(getattr(options, "encoding", ""), getattr(options, "skip_bad_cells", False)):
             try:
                 output = self.run(options, progress)
@@ -308,9 +391,24 @@ class Analysis:
         return [path for path in named if isinstance(path, Path)]
 
     def options_of(self, settings: Mapping[str, Any], overrides: Sequence[str] | None = None) -> DeclaredOptions:
-        """Return checked options from settings (None: not given) and `key=value` overrides; `UserError` if wrong.
+        """Check settings.
 
-        overrides: of a command line, whose options the messages then name; None for arguments of a Python function.
+        Parameters
+        ----------
+        settings : mapping
+            Values by name (None: not given).
+        overrides : sequence of str, optional
+            `key=value` texts of a command line, whose options the messages then name; None for arguments of a Python
+            function.
+
+        Returns
+        -------
+        DeclaredOptions
+
+        Raises
+        ------
+        UserError
+            For a setting that is unknown or wrong.
         """
         fields = self.options.model_fields
         spell = str if overrides is None else partial(typed_as, self.options)

@@ -34,15 +34,45 @@ _LONG = re.compile(r"\s*[-+]?[0-9]{16,400}\s*")
 def evaluate_arrays(scores: Any, labels: Any, groups: Any = None, **settings: Any) -> Results:
     """Evaluate metrics' scores against human labels; one result per protocol that can be computed.
 
-    scores: (n,), or by metric as a mapping or data frame of (n,) columns; higher is more support; NaN or None where a
-    row has no score, which is counted. labels: (n,), words for the levels full, partial and none, or these as 2, 1 and
-    0, or any other ratings as numbers; rows without a label are left out, and counted. groups: (n,) what was sampled
-    (articles, questions), within which rows are not independent; a row without one is a group of its own. Masked values
-    are missing; pandas series are aligned by their index. settings: protocols, interval, comparison and the like, as in
-    `run`; columns={"full": "WORD,WORD"} says what words of your own mean, as in a file.
+    Parameters
+    ----------
+    scores : array_like, mapping or data frame
+        (n,), or by metric as a mapping or data frame of (n,) columns; higher is more support; NaN or None where a row
+        has no score, which is counted.
+    labels : array_like
+        (n,), words for the levels full, partial and none, or these as 2, 1 and 0, or any other ratings as numbers; rows
+        without a label are left out, and counted.
+    groups : array_like, optional
+        (n,), what was sampled (articles, questions), within which rows are not independent; a row without one is a
+        group of its own.
+    **settings
+        protocols, interval, comparison and the like, as in `run`; columns={"full": "WORD,WORD"} says what words of your
+        own mean, as in a file.
 
-    Raises `UserError` for arrays of unlike lengths, series that cannot be aligned, values that are not numbers, and
-    numbers that differ and are equal as 64-bit floats.
+    Returns
+    -------
+    Results
+        A list that prints its table and findings.
+
+    Raises
+    ------
+    UserError
+        For arrays of unlike lengths, series that cannot be aligned, values that are not numbers, and numbers that
+        differ and are equal as 64-bit floats.
+
+    Notes
+    -----
+    Masked values are missing; pandas series are aligned by their index.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> labels = ["full", "none", "partial", "none"] * 10
+    >>> scores = {"mine": [0.9, 0.2, 0.5, 0.4] * 10, "theirs": [0.3, 0.6, 0.5, 0.1] * 10}
+    >>> articles = [row // 4 for row in range(40)]
+    >>> (result,) = metaeval.evaluate_arrays(scores, labels, articles, protocols=["classification"])
+    >>> result.rows[0].metric, result.rows[0].values["overall"].value
+    ('mine', 1.0)
     """
     scored = _columns(scores)
     inputs = [("labels", labels), *([] if groups is None else [("groups", groups)]), *scored]

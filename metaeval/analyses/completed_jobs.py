@@ -56,6 +56,7 @@ def _list(options: ResultsListOptions, progress: Progress) -> Done:
 LIST = Analysis(
     name="results list",
     summary="List the jobs of a results folder, the newest first.",
+    returns="Table: A row for each job.",
     examples=["results list", "results list --results elsewhere"],
     options=ResultsListOptions,
     run=_list,
@@ -138,6 +139,7 @@ def _provenance(folder: Path) -> list[str]:
 SHOW = Analysis(
     name="results show",
     summary="Print a job's tables and what made them, or a result file.",
+    returns="str: The tables as text.",
     examples=[
         "results show",
         "results show mini-all-chunk",
@@ -212,6 +214,7 @@ RM = Analysis(
     name="results rm",
     summary="Delete the files of jobs; scores stay in the store.",
     about="A folder that holds a file which the job did not write is left as it is.",
+    returns="dict of Path to int: Number of deleted files by folder.",
     examples=["results rm latest", "results rm mini-all-chunk-1a2b3c4d"],
     options=ResultsRmOptions,
     run=_rm,

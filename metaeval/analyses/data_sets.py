@@ -45,6 +45,7 @@ def _list(options: DeclaredOptions, progress: Progress) -> Done:
 LIST = Analysis(
     name="data list",
     summary="List the data sets and their named variants.",
+    returns="Table: A row for each data set.",
     examples=["data list"],
     options=DeclaredOptions,
     run=_list,
@@ -194,6 +195,7 @@ def _fetch(options: DataFetchOptions, progress: Progress) -> Done:
 FETCH = Analysis(
     name="data fetch",
     summary="Download a data set's files into the cache, with SHA-256.",
+    returns="list of Path: The files.",
     examples=["data fetch wice", "data fetch gensearch --split test"],
     options=DataFetchOptions,
     run=_fetch,
@@ -233,6 +235,7 @@ VERIFY = Analysis(
     summary="Check local or cached files against their published SHA-256.",
     about="""A file is ok, missing, different, or unpinned (without a published hash). The exit code is 2 where a file
 is missing or differs.""",
+    returns="Table: Status and path of each file.",
     examples=["data verify wice --data FOLDER", "data verify wice        (what is in the cache)"],
     options=DataVerifyOptions,
     run=_verify,
@@ -266,6 +269,7 @@ def _convert(options: DataConvertOptions, progress: Progress) -> Done:
 CONVERT = Analysis(
     name="data convert",
     summary="Write a data set as a corpus file, to read, edit or judge.",
+    returns="Corpus: What was written.",
     examples=[
         "data convert mini mini.jsonl",
         "data convert wice wice.jsonl --split dev",
@@ -304,6 +308,7 @@ VALIDATE = Analysis(
     name="data validate",
     summary="Check a corpus file and list every problem with its line.",
     about="The exit code is 2 where the file cannot be used.",
+    returns="list of Problem: What is wrong; empty where the file can be used.",
     examples=["data validate mine.jsonl"],
     options=DataValidateOptions,
     run=_validate,

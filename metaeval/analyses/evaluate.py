@@ -57,6 +57,7 @@ EVALUATE = Analysis(
     name="evaluate",
     summary="Evaluate files of scores against human labels.",
     about="Without a file, the scores that were published with a rated set are evaluated.",
+    returns="Results: A result for each protocol, a list that prints table and findings; with `by` `Sheets`.",
     examples=[
         "pairs pairs.jsonl                (score these, pair_id and score)",
         "evaluate mine.jsonl",

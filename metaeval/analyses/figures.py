@@ -113,6 +113,7 @@ FIGURES = Analysis(
     summary="Draw completed jobs: forest plots, bars, ROC curves, trees.",
     about="""Results have forest plots, bars, ROC curves, scores by level and reliability; citation pipelines have bars
 of all jobs, and the trees of sentences. Nothing is run: 'metaeval run --suite' runs a suite.""",
+    returns="dict of str to Figure: Figures of matplotlib by file name.",
     examples=[
         "results figures latest",
         "results figures cite/alce cite/aliice",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,8 @@ from pydantic import BaseModel
 from metaeval.analyses import GROUPS, USUAL, names_in
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, own_fields
 from metaeval.core import registry
-from metaeval.core.declared import flag_of
+from metaeval.core.config import RunConfig
+from metaeval.core.declared import flag_of, parameter_docs
 from metaeval.core.errors import UserError, unknown
 from metaeval.core.files import declare, inputs_protected
 
@@ -93,14 +95,39 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
             value.of_job(lambda: write_job(analysis, options, replace(done, outputs={})).folder)
         return value
 
-    fields, names = analysis.options.model_fields, own_fields(analysis.options)
-    about = "\n".join(f"{name}: {' '.join((fields[name].description or '').split())}" for name in names)
-    more = "Further keywords are settings of a run: help(metaeval.RunConfig)." if len(names) < len(fields) else ""
     vars(function).update(__signature__=signature)
     function.__name__, function.__qualname__ = name.rpartition(".")[2], name
-    function.__doc__ = "\n\n".join(filter(None, [analysis.summary, analysis.about, about, more]))
+    function.__doc__ = docstring_of(analysis, signature)
     function.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     return function
+
+
+def docstring_of(analysis: Analysis, signature: inspect.Signature) -> str:
+    """Return the numpydoc docstring of an analysis's function; what `RunConfig` describes is named alone."""
+    fields, own_names, run = analysis.options.model_fields, own_fields(analysis.options), RunConfig.model_fields
+    first, further, of_run = {}, {}, []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            first[f"*{name}"] = fields[name]
+        elif name in own_names:
+            first[name] = fields[name]
+        elif name in fields and name in run and fields[name].description == run[name].description:
+            of_run.append(name)
+        elif name in fields:
+            further[name] = fields[name]
+    named = textwrap.fill(", ".join(of_run), 100, initial_indent="    ", subsequent_indent="    ")
+    settings = f"settings of a run, as help(metaeval.RunConfig) describes them\n{named}" if of_run else ""
+    free = "**settings\n    Options of the metric." if "settings" in signature.parameters else ""
+    kind, _, words = analysis.returns.partition(": ")
+    sections = {
+        "Parameters": [parameter_docs(first), free],
+        "Returns": [f"{kind}\n{textwrap.fill(words, 104, initial_indent='    ', subsequent_indent='    ')}"],
+        "Other Parameters": [parameter_docs(further), settings],
+        "Raises": ["UserError\n    For anything wrong in settings, data or scores, in one sentence."],
+    }
+    texts = {title: "\n".join(filter(None, parts)) for title, parts in sections.items()}
+    written = (f"{title}\n{'-' * len(title)}\n{text}" for title, text in texts.items() if text)
+    return "\n\n".join(filter(None, [analysis.summary, analysis.about, *written]))
 
 
 def _positional_by_name(

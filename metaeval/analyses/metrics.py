@@ -46,6 +46,7 @@ def _list(options: DeclaredOptions, progress: Progress) -> Done:
 LIST = Analysis(
     name="metrics list",
     summary="List the metrics, their variants, and what each needs here.",
+    returns="Table: A row for each metric.",
     examples=["metrics list"],
     options=DeclaredOptions,
     run=_list,
@@ -94,6 +95,7 @@ SHOW = Analysis(
     name="metrics show",
     summary="Show a metric's card, options and identity; downloads nothing.",
     about="Options of the metric are typed as --set NAME=VALUE.",
+    returns="Card: A list of (label, text).",
     examples=["metrics show minilm-bertscore", "metrics show factcc:models/factcc"],
     options=OneMetricOptions,
     run=_show,
@@ -126,6 +128,7 @@ VERIFY = Analysis(
 are any. --official also runs the official package on the same weights; it is installed once, into an environment of its
 own in the cache. Options of the metric are typed as --set NAME=VALUE. The exit code is 1 where a difference is larger
 than allowed.""",
+    returns="VerificationReport: The scores of both ways, and whether they agree (`agrees`).",
     examples=[
         "metrics verify minilm-bertscore",
         "metrics verify factcc:models/factcc",

@@ -43,6 +43,7 @@ MULTIVERSE = Analysis(
     summary="Rank the metrics under every combination of analysis choices.",
     about="""The choices are chunk size, evidence rule, unit, pool and tie policy; there are no intervals. An axis that
 is given replaces its default values, and one value fixes it. Any setting of a run can be an axis.""",
+    returns="Multiverse: Its `records` are the ranks and values under each combination.",
     examples=[
         "multiverse -m overlap,rouge,bm25",
         "multiverse -d wice -m overlap,bm25 --axes chunk.size=100,150,250",

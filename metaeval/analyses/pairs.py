@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 class Pairs(list[Pair]):
     """A list of pairs with a short `repr` and a method that makes a data frame.
 
-    edits: of a contrast set, the kind of each pair and the id of its original, by the pair's id.
+    Parameters
+    ----------
+    pairs : iterable of Pair
+        The pairs.
+    edits : mapping of str to (str, str)
+        Of a contrast set, the kind of each pair and the id of its original, by the pair's id.
     """
 
     def __init__(self, pairs: Iterable[Pair], edits: Mapping[str, tuple[str, str]] = MappingProxyType({})) -> None:
@@ -135,6 +140,7 @@ PAIRS = Analysis(
     summary="Write statement-source pairs to be scored by another program.",
     about="""The file has one row per pair: pair_id, statement, source, level, group and more. Score them there, write
 pair_id and score to a .jsonl or .parquet file, then type: metaeval evaluate FILE""",
+    returns="Pairs: A list of pairs; `to_frame()` has a row for each.",
     examples=[
         "pairs pairs.jsonl",
         "pairs wice.parquet -d wice",

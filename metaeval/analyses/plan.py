@@ -73,6 +73,7 @@ PLAN = Analysis(
     about="""By default: the citations that it takes to detect a difference between two metrics; the data are the pilot,
 and show how much it varies over groups (default: the difference found in the mean ROC-AUC). With --half-width: the
 labels that an interval of a share takes.""",
+    returns="Sheets: The tables by name; with `half_width` one `Table`.",
     examples=[
         "plan overlap rouge --difference 2",
         "plan overlap rouge --measure spearman --difference 0.01,0.02",

@@ -70,6 +70,7 @@ RERUN = Analysis(
     summary="Run a job again from its manifest, and compare the files.",
     about="""The manifest is the recipe: the analysis, its options as they were given, and the hashes of the files that
 were read. Scores come from the store. The exit code is 1 where a file differs.""",
+    returns="object: What the function of the job's analysis returns.",
     examples=["results rerun latest", "results rerun 5b1641e1"],
     options=RerunOptions,
     run=_run,

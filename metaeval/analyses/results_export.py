@@ -91,6 +91,7 @@ EXPORT = Analysis(
     summary="Write a job's tables as text, Markdown, LaTeX and CSV.",
     about="""They are made from the JSON files of the job; nothing is scored or computed again. Rows of citation
 pipelines (.jsonl) become CSV.""",
+    returns="list of Path: The written files.",
     examples=[
         "results export",
         "results export run-5b1641e1 --format latex",

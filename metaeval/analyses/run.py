@@ -268,6 +268,7 @@ RUN = Analysis(
     about="""The headline values are printed with what they mean; the folder that is written holds the rest. Scores are
 kept in the score store and served from it. With --suite there is one run for each data set, and a paper's tables over
 all of them. What cannot be run is left out and named; without a data set the exit code is 1.""",
+    returns="Results: A result for each protocol, a list that prints table and findings; of a suite for each data set.",
     examples=[
         "run",
         "run -p classification -m minilm-bertscore -d wice",

@@ -49,6 +49,7 @@ SCORE = Analysis(
     summary="Score the data and write one score file per metric.",
     about="""The files of all shards, joined with cat, are evaluated as one; a metric that needs all pairs at once, as
 bm25, is scored without shards.""",
+    returns="list of Path: The score files.",
     examples=[
         "score -m overlap,minilm-cosine -d wice --output scores/wice",
         "score -m rouge --format parquet",

@@ -41,7 +41,17 @@ _log = logging.getLogger("metaeval")
 
 
 class SuiteResults(Results):
-    """The results of a suite, one for each data set and protocol. tables: a paper's tables over all data sets."""
+    """The results of a suite, one for each data set and protocol.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        The items.
+    declarations : Declarations
+        The protocols' declarations, by which tables and findings are made.
+    sheets : sequence of Table
+        A paper's tables over all data sets, held as `tables`.
+    """
 
     def __init__(self, results: Iterable[Result], declarations: Declarations, sheets: Sequence[Table]) -> None:
         super().__init__(results, declarations)

@@ -21,9 +21,16 @@ MarkProblem = Literal["out of range", "zero", "unparsable"]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One document of the model's input; answers cite it by its position, from 1. source: its id or address.
+    """One document of the model's input; answers cite it by its position, from 1.
 
-    snippet, summary: shorter texts of the document that the answer file holds; empty if it holds none.
+    Parameters
+    ----------
+    text, title : str
+        The document.
+    source : str
+        Its id or address.
+    snippet, summary : str
+        Shorter texts of the document that the answer file holds; empty if it holds none.
     """
 
     text: str
@@ -52,13 +59,30 @@ class LeftOut:
 class Answer:
     """One model answer with the passages that it can cite.
 
-    group: the unit of resampling, where the file names it; empty: the question (see `group_of`). system: the generator.
-    reference: what the file holds for measures of correctness, by the published field names (answer, qa_pairs,
-    annotations, claims, answers), unchanged, and levels of support (`metaeval.citation.support.level_readings`).
-    first: the number by which the text cites the first passage; 0 in some published sets. Numbers everywhere else are
-    from 1. sample: the number of the answer among several by one system to the question, from 0 (None: only one).
-    left_out: the pieces of the text that are not read as the answer, in order and without overlap. split: CiteEval's
-    statements, where the file holds them.
+    Parameters
+    ----------
+    id, text : str
+        Its id, and the text as the model wrote it.
+    passages : tuple of Passage
+        What it can cite.
+    question : str
+        The question.
+    group : str
+        The unit of resampling, where the file names it; empty: the question (see `group_of`).
+    system : str
+        The generator.
+    reference : mapping
+        What the file holds for measures of correctness, by the published field names (answer, qa_pairs, annotations,
+        claims, answers), unchanged, and levels of support (`metaeval.citation.support.level_readings`).
+    first : int, default 1
+        The number by which the text cites the first passage; 0 in some published sets. Numbers everywhere else are from
+        1.
+    sample : int, optional
+        The number of the answer among several by one system to the question, from 0 (None: only one).
+    left_out : tuple of LeftOut
+        The pieces of the text that are not read as the answer, in order and without overlap.
+    split : Split, optional
+        CiteEval's statements, where the file holds them.
     """
 
     id: str

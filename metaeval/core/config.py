@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +11,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from metaeval.core.config_files import Form, merged_settings, override_key
-from metaeval.core.declared import Flag, MetricNames, Model, Names, OptionText, Strict, metric_names, validated
+from metaeval.core.declared import (
+    Flag,
+    MetricNames,
+    Model,
+    Names,
+    OptionText,
+    Strict,
+    metric_names,
+    parameter_docs,
+    validated,
+)
 from metaeval.core.errors import as_value_error
 from metaeval.core.headings import RATINGS, SCORES, read_columns
 from metaeval.core.registry import with_places
@@ -361,7 +372,11 @@ class RunConfig(
     DataSettings,
     DatasetSettings,
 ):
-    """The configuration of a run: data, pairs, metrics, protocols, intervals, and where results are written."""
+    """The configuration of a run: data, pairs, metrics, protocols, intervals, and where results are written.
+
+    It is immutable. Files of settings and keywords of functions have the same names; `--set` takes those in
+    a mapping with a dot, as interval.level=0.9.
+    """
 
     @model_validator(mode="before")
     @classmethod
@@ -386,6 +401,19 @@ class RunConfig(
     def store_path(self) -> Path:
         """Return the path of the score store: `store`, else scores.sqlite in the results folder."""
         return self.store or self.results / "scores.sqlite"
+
+
+RunConfig.__doc__ = f"""{inspect.cleandoc(RunConfig.__doc__ or "")}
+
+Parameters
+----------
+{parameter_docs(RunConfig.model_fields)}
+
+Raises
+------
+pydantic.ValidationError
+    For an unknown setting, and a value that is not allowed. Functions with these keywords raise `UserError` instead.
+"""
 
 
 def load_run(path: Path | None, settings: Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import reprlib
 import textwrap
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin
+from types import MappingProxyType, NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from pydantic import (
     AfterValidator,
@@ -96,6 +97,58 @@ def kinds_of(annotation: Any) -> Iterator[Any]:
 def named_values(annotation: Any) -> list[str]:
     """Return the values of the Literals in a type, as text."""
     return [str(value) for kind in kinds_of(annotation) if get_origin(kind) is Literal for value in get_args(kind)]
+
+
+def parameter_docs(fields: Mapping[str, FieldInfo]) -> str:
+    """Return the entries of fields in a numpydoc section: name, type and default, and the description.
+
+    A name that begins with * takes positional arguments, each an element of the field's tuple. The settings of a model
+    follow its description.
+    """
+    entries = []
+    for name, field in fields.items():
+        is_starred, required = name.startswith("*"), field.is_required()
+        kinds = _in_words(get_args(field.annotation)[0] if is_starred else field.annotation)
+        kinds = ["str", "Path", *kinds] if kinds == ["object"] and is_typed(field) else kinds  # a file, or its content
+        default = None if required else field.get_default(call_default_factory=True)
+        values = default if isinstance(default, tuple) else (default,)
+        texts = [_quoted(str(value) if isinstance(value, Path) else value) for value in values]
+        is_shown = texts and default not in (None, "") and not isinstance(default, BaseModel | Mapping)
+        ending = f", default {', '.join(texts)}" if is_shown else "" if is_starred or required else ", optional"
+        words = textwrap.fill(" ".join((field.description or "").split()), 100, break_on_hyphens=False)
+        inner = f"\n\n{parameter_docs(type(default).model_fields)}\n" if isinstance(default, Strict) else ""
+        entries.append(f"{name} : {_listed(kinds)}{ending}\n{textwrap.indent(words + inner, '    ')}")
+    return "\n".join(entries)
+
+
+def _in_words(annotation: Any) -> list[str]:
+    """Return what a field of a type takes, None left out: a path as a text too, for a tuple an element or a sequence.
+
+    A dict, and a model of settings, takes any mapping.
+    """
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _in_words(parts[0])
+    if origin in (Union, UnionType):
+        return list(dict.fromkeys(words for part in parts for words in _in_words(part)))
+    if origin is Literal:
+        return ["one of " * (len(parts) > 1) + ", ".join(map(_quoted, parts))]
+    if origin is tuple:
+        each = _in_words(parts[0])
+        return [*each, f"sequence of {each[0] if len(each) == 1 else 'these'}"]
+    if origin in (dict, Mapping):
+        return ["mapping" if parts[1] is Any else f"mapping of str to {_listed(_in_words(parts[1]))}"]
+    if isinstance(annotation, type) and issubclass(annotation, Strict):
+        return ["mapping"]
+    return {Any: ["object"], Path: ["str", "Path"], NoneType: []}.get(annotation, [annotation.__name__])
+
+
+def _quoted(value: Any) -> str:
+    return json.dumps(value) if isinstance(value, str) else str(value)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 @cache

@@ -19,9 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One published file. sha256: empty where the origin's bytes could not be pinned. size: in bytes; 0: not known.
+    """One published file.
 
-    member: the file's path inside the tar archive at the URL; empty where the URL is the file's own.
+    Parameters
+    ----------
+    name : str
+        Name of the local file.
+    url : str
+        Where it is published.
+    sha256 : str
+        Empty where the origin's bytes could not be pinned.
+    size : int, default 0
+        In bytes; 0: not known.
+    member : str
+        The file's path inside the tar archive at the URL; empty where the URL is the file's own.
     """
 
     name: str
@@ -33,7 +44,17 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One loader option: its default, the values allowed (empty: any), and what it does."""
+    """One loader option.
+
+    Parameters
+    ----------
+    default : object
+        Its default.
+    help : str
+        What it does.
+    allowed : tuple
+        The values allowed (empty: any).
+    """
 
     default: Any
     help: str
@@ -44,13 +65,46 @@ class Option:
 class Dataset:
     """The card of a data set: the declaration of its files, splits, options and loader.
 
-    `files` maps each split to the published files it is read from (none: a file of the user's own, or one that is
-    shipped). `load(split, paths, options)` gets the local path of each published file by its name, or of the user's as
-    "corpus", and every option with its value, already checked against `options`.
-    `scores` names the metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
-    `folder` is the name of the data set's folder inside a local mirror (`data=FOLDER`). `kind` says what `load` gives:
-    a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist already. `corpus_option`
-    names the option (empty: none) with which `load` of a rated set gives a corpus.
+    The defaults are of a data set that is shipped, or is a file of the user's own.
+
+    Parameters
+    ----------
+    name, title : str
+        Name, as it is typed, and what the data are.
+    origin, licence : str
+        Where the data come from, and their licence.
+    schema : str
+        Format of the files.
+    load : callable
+        `load(split, paths, options)` gets the local path of each published file by its name, or of the user's as
+        "corpus", and every option with its value, already checked against `options`.
+    commit : str
+        Of the origin's repository.
+    citation : str
+        How the data are cited.
+    folder : str
+        Name of the data set's folder inside a local mirror (`data=FOLDER`).
+    files : mapping of str to tuple of SourceFile
+        The published files that each split is read from (none: a file of the user's own, or one that is shipped).
+    default_split : str, default "all"
+        The split without a setting.
+    kind : one of "corpus", "ratings"
+        What `load` gives: a `Corpus`, whose statements any metric can score, or `Ratings`, for scores that exist
+        already.
+    corpus_option : str
+        The option (empty: none) with which `load` of a rated set gives a corpus.
+    options : mapping of str to Option
+        By name.
+    scores : tuple of str
+        The metrics whose scores of whole citations are published with a corpus (`Corpus.scores`).
+    note : str
+        What a user should know.
+    demo : bool, default False
+        The labels are made up, to show what the program does: no result says how good a metric is.
+    questions : bool, default False
+        Questions without answers: nothing can be loaded to judge, and the files are there to be fetched.
+    texts : bool, default False
+        The ratings' fields `source` and `statement` are what a metric reads.
     """
 
     name: str
@@ -59,7 +113,6 @@ class Dataset:
     licence: str
     schema: str
     load: Callable[[str, Mapping[str, Path], Mapping[str, Any]], Corpus | Ratings]
-    # The defaults are of a data set that is shipped, or is a file of the user's own.
     commit: str = ""
     citation: str = ""
     folder: str = ""
@@ -70,29 +123,61 @@ class Dataset:
     options: Mapping[str, Option] = field(default_factory=dict)
     scores: tuple[str, ...] = ()
     note: str = ""
-    # The labels are made up, to show what the program does: no result says how good a metric is.
     demo: bool = False
-    # Questions without answers: nothing can be loaded to judge, and the files are there to be fetched.
     questions: bool = False
-    # The ratings' fields `source` and `statement` are what a metric reads.
     texts: bool = False
 
     def files_of(self, split: str) -> tuple[SourceFile, ...]:
-        """Return the published files of a split; raises `UserError` for a split that the card does not know."""
+        """Return the published files of a split.
+
+        Parameters
+        ----------
+        split : str
+            One of those in `files`.
+
+        Returns
+        -------
+        tuple of SourceFile
+
+        Raises
+        ------
+        UserError
+            For a split that the card does not know.
+        """
         if split not in self.files:
             raise unknown(f"split of {self.name}", split, self.files)
         return self.files[split]
 
     def kind_with(self, options: Mapping[str, Any]) -> Literal["corpus", "ratings"]:
-        """Return "corpus" or "ratings", which `load` gives with these options."""
+        """Return what `load` gives with these options.
+
+        Parameters
+        ----------
+        options : mapping
+            Values by name.
+
+        Returns
+        -------
+        "corpus" or "ratings"
+        """
         return "corpus" if options.get(self.corpus_option) else self.kind
 
 
 def own_file(read: Callable[..., Corpus | Ratings], wanted: str, **card: Any) -> Dataset:
-    """Return a data set that is one file of the user's own. card: its further fields.
+    """Return a data set that is one file of the user's own.
 
-    read: called with the file's path and, if the data set has options, with their values. wanted: the file that `data`
-    has to name, for the error without one.
+    Parameters
+    ----------
+    read : callable
+        Called with the file's path and, if the data set has options, with their values.
+    wanted : str
+        The file that `data` has to name, for the error without one.
+    **card
+        Further fields of the data set.
+
+    Returns
+    -------
+    Dataset
     """
 
     def load(split: str, paths: Mapping[str, Path], options: Mapping[str, Any]) -> Corpus | Ratings:
@@ -109,7 +194,19 @@ def _cards() -> Mapping[str, Mapping[str, Any]]:
 
 
 def published(name: str, load: Callable[..., Corpus | Ratings]) -> Dataset:
-    """Return a published data set by its card in `metaeval/corpus/loaders/cards.toml`. load: as in `Dataset`."""
+    """Return a published data set by its card in `metaeval/corpus/loaders/cards.toml`.
+
+    Parameters
+    ----------
+    name : str
+        Of the card.
+    load : callable
+        As in `Dataset`.
+
+    Returns
+    -------
+    Dataset
+    """
     card = dict(_cards()[name])
     card["scores"] = tuple(card.get("scores", ()))
     files = {file: SourceFile(file, **fields) for file, fields in card["files"].items()}

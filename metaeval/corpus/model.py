@@ -17,6 +17,13 @@ Meta = Mapping[str, Any]
 class SupportLevel(IntEnum):
     """The degree to which a source supports a statement. The numbers are the gold values: higher is more support.
 
+    Attributes
+    ----------
+    NONE, PARTIAL, FULL : int
+        0, 1 and 2.
+
+    Notes
+    -----
     The base paper (arXiv 2406.15264) maps {full, partial, none} to {0, 1, 2} in its section 3.2.1 and to {2, 1, 0} in
     3.2.3 while it reports positive correlations; 2 / 1 / 0 is the reading that its numbers follow.
     """
@@ -35,8 +42,18 @@ class SupportLevel(IntEnum):
 class Document:
     """A cited page or passage.
 
-    `sentences` is the published sentence split, where the data have one; empty means that `text` has still to be
-    split. When sentences are given, `text` becomes those sentences joined by one space.
+    Parameters
+    ----------
+    id : str
+        Its key in `Corpus.documents`.
+    text : str
+        The text; when sentences are given, these joined by one space.
+    title, url : str
+        Empty where not known.
+    sentences : tuple of str
+        The published sentence split, where the data have one; empty means that `text` has still to be split.
+    meta : mapping
+        Further fields of the data.
     """
 
     id: str
@@ -59,9 +76,21 @@ class Document:
 class Statement:
     """One sentence or claim of an answer, without its citation marks.
 
-    `group` is the unit that resampling draws (query, response or source document): statements that share one are
-    not independent. `system` names the generator, where known. `level`: the support that all of its citations give it
-    together, where somebody judged that.
+    Parameters
+    ----------
+    id : str
+        Its key in `Corpus.statements`.
+    text : str
+        The text.
+    group : str
+        The unit that resampling draws (query, response or source document): statements that share one are not
+        independent.
+    system : str
+        The generator, where known.
+    meta : mapping
+        Further fields of the data.
+    level : SupportLevel, optional
+        The support that all of its citations give it together, where somebody judged that.
     """
 
     id: str
@@ -76,7 +105,14 @@ class Statement:
 class Evidence:
     """One evidence set as an annotator marked it: the sentences that are needed together to judge the statement.
 
-    Holds 0-based indices into `Document.sentences`, or copied text; both are empty if nothing was marked.
+    It is false if nothing was marked, that is, if both are empty.
+
+    Parameters
+    ----------
+    sentences : tuple of int
+        0-based indices into `Document.sentences`.
+    texts : tuple of str
+        Copied text.
     """
 
     sentences: tuple[int, ...] = ()
@@ -90,8 +126,19 @@ class Evidence:
 class Citation:
     """A judged citation: a statement, the document that it cites, and the human level of support.
 
-    evidence: the alternative evidence sets, of which each is enough by itself; empty where nothing was marked. A single
-    `Evidence` may be given for one set. Sets that mark nothing are left out.
+    Parameters
+    ----------
+    id : str
+        Unique in its corpus.
+    statement_id, document_id : str
+        Of the statement, and of the document that it cites.
+    level : SupportLevel
+        The human level of support.
+    evidence : tuple of Evidence
+        The alternative evidence sets, of which each is enough by itself; empty where nothing was marked. A single
+        `Evidence` may be given for one set. Sets that mark nothing are left out.
+    meta : mapping
+        Further fields of the data.
     """
 
     id: str
@@ -110,10 +157,28 @@ class Citation:
 class Corpus:
     """Documents, statements and judged citations, by id and in their file order.
 
-    `dropped` counts what the loader left out, by reason. `demo`: the labels are made up (`Dataset.demo`).
-    `scores`: published with the data, by metric and then by citation id, None where one is missing. Raises `UserError`
-    when a citation names an unknown statement or document, two citations have one id, or an evidence sentence lies
-    outside its document.
+    Parameters
+    ----------
+    name : str
+        Name of the data.
+    documents : mapping of str to Document
+        By id.
+    statements : mapping of str to Statement
+        By id.
+    citations : tuple of Citation
+        In their file order.
+    dropped : mapping of str to int
+        Number of what the loader left out, by reason.
+    demo : bool
+        The labels are made up (`Dataset.demo`).
+    scores : mapping of str to mapping
+        Published with the data, by metric and then by citation id, None where one is missing.
+
+    Raises
+    ------
+    UserError
+        When a citation names an unknown statement or document, two citations have one id, or an evidence sentence lies
+        outside its document.
     """
 
     name: str

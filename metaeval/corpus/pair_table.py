@@ -94,13 +94,30 @@ INCOMPLETE = "chunks of full citations hold an incomplete evidence set"
 class Pair(NamedTuple):
     """One statement and one chunk.
 
-    chunk: its index in the document. level: its gold level; None where it is not known (the document has several
-    chunks, and no evidence says which of them supports), and where the rule for evidence leaves the chunk out.
-    citation_id, citation_level: the citation that the pair comes from; empty and None for a chunk that the statement
-    does not cite and that stands in its retrieval pool only.
-    held: share of an evidence set that the chunk holds, of the set of which it holds most: 1 for a whole set and for
-    the one chunk of a document, 0 for none of the evidence. None where it is not known where the evidence stands, and
-    for chunks that are not cited.
+    Parameters
+    ----------
+    pair_id : str
+        By which scores are given.
+    statement_id, document_id : str
+        Of the statement, and of the chunk's document.
+    chunk : int
+        Its index in the document.
+    citation_id : str
+        The citation that the pair comes from; empty for a chunk that the statement does not cite and that stands in its
+        retrieval pool only.
+    group : str
+        The unit that resampling draws.
+    level : SupportLevel or None
+        The chunk's gold level; None where it is not known (the document has several chunks, and no evidence says which
+        of them supports), and where the rule for evidence leaves the chunk out.
+    citation_level : SupportLevel or None
+        The citation's level; None where `citation_id` is empty.
+    statement, source : str
+        The texts.
+    held : float, optional
+        Share of an evidence set that the chunk holds, of the set of which it holds most: 1 for a whole set and for the
+        one chunk of a document, 0 for none of the evidence. None where it is not known where the evidence stands, and
+        for chunks that are not cited.
     """
 
     pair_id: str

@@ -26,12 +26,29 @@ _BLOCK = 2048  # rows of which JSON is made at a time: their texts stay in the p
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One rated text. `gold` is any finite number, more is more faithful.
+    """One rated text.
 
-    group: the unit that resampling draws, and whose texts are ranked against each other: often the source article.
-    system: the generator; subset: the part of the set that the text comes from; pair: an id that texts of a group share
-    which are ranked against each other alone, as a text and its minimally changed copy. Empty where not known. fields:
-    further texts by name. votes: by annotator, on the scale of the gold.
+    Parameters
+    ----------
+    id : str
+        Unique in its set.
+    group : str
+        The unit that resampling draws, and whose texts are ranked against each other: often the source article.
+    gold : float
+        The rating, any finite number; more is more faithful.
+    system : str
+        The generator; empty where not known.
+    subset : str
+        The part of the set that the text comes from; empty where not known.
+    text : str
+        The rated text; empty where not known.
+    pair : str
+        An id that texts of a group share which are ranked against each other alone, as a text and its minimally changed
+        copy; empty where not known.
+    fields : mapping of str to str
+        Further texts by name.
+    votes : mapping of str to float
+        By annotator, on the scale of the gold.
     """
 
     id: str
@@ -201,15 +218,31 @@ class ScoreColumn(Mapping[str, "float | None"]):
 class Ratings:
     """Rated texts in their file order, and the scores that metrics gave them.
 
-    rows: any sequence of ratings is taken, and is held as columns. scores: for each metric, a mapping of rating id to
-    score, higher is more faithful; None, or an id left out, is a missing score. dropped: what the loader left out, by
-    reason. levels: the gold is on the three-level scale. unrated: the groups of texts that were left out for want
-    of a rating, by id; score files may have them, and verdicts' rates count them. headings: those of the
-    table that was read, for messages.
+    Parameters
+    ----------
+    name : str
+        Name of the data.
+    rows : sequence of Rating
+        The ratings; any sequence is taken, and is held as columns.
+    scores : mapping of str to mapping
+        For each metric, a mapping of rating id to score, higher is more faithful; None, or an id left out, is a missing
+        score.
+    dropped : mapping of str to int
+        Number of what the loader left out, by reason.
+    levels : bool
+        The gold is on the three-level scale.
+    unrated : mapping of str to str
+        The groups of texts that were left out for want of a rating, by id; score files may have them, and verdicts'
+        rates count them.
+    headings : tuple of str
+        Those of the table that was read, for messages.
 
-    Raises `UserError` for fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating
-    that is not finite, gold that is the same everywhere, a pair that lies in two groups, a score or vote that is not
-    finite, and a score of an id that no rating has.
+    Raises
+    ------
+    UserError
+        For fewer than two ratings, an id that is empty or used twice, an empty group, a gold rating that is not finite,
+        gold that is the same everywhere, a pair that lies in two groups, a score or vote that is not finite, and a
+        score of an id that no rating has.
     """
 
     name: str
@@ -264,7 +297,17 @@ class Ratings:
         return _sha256("[]", parts)
 
     def level_counts(self, most: int = 10) -> dict[str, int]:
-        """Return the number of texts by gold value, highest first ({} beyond `most`), or by level if `levels`."""
+        """Return the number of texts by gold value, highest first, or by level if `levels`.
+
+        Parameters
+        ----------
+        most : int, default 10
+            Where there are more gold values than this, the result is {}.
+
+        Returns
+        -------
+        dict of str to int
+        """
         values, counts = (part[::-1].tolist() for part in np.unique(self.columns.gold, return_counts=True))
         count_by_value = dict(zip(values, counts, strict=True))
         if self.levels:

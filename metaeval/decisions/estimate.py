@@ -42,7 +42,23 @@ HEADINGS = ("estimate", "labels alone", "metric alone (biased)", "labels saved")
 
 @dataclass(frozen=True)
 class Estimates(Recorded):
-    """Estimates of citation quality for one or two files. differences: first file minus second, by measure."""
+    """Estimates of citation quality for one or two files.
+
+    Parameters
+    ----------
+    estimates : tuple of LabelEstimate
+        Of each measure and file.
+    differences : tuple of LabelEstimate
+        First file minus second, by measure.
+    data : Data
+        What was judged.
+    settings : mapping
+        What else the numbers depend on.
+    notes : tuple of (str, str)
+        Label and text of each note.
+    signatures : tuple of str
+        Everything that the numbers depend on.
+    """
 
     estimates: tuple[LabelEstimate, ...]
     differences: tuple[LabelEstimate, ...]
@@ -57,7 +73,22 @@ class Estimates(Recorded):
         return [estimate.record for estimate in (*self.estimates, *self.differences)]
 
     def __getitem__(self, measure: str) -> LabelEstimate:
-        """Return the first file's estimate of a measure (a key of `LABELS`); raises KeyError without one."""
+        """Return the first file's estimate of a measure.
+
+        Parameters
+        ----------
+        measure : str
+            A key of `LABELS`.
+
+        Returns
+        -------
+        LabelEstimate
+
+        Raises
+        ------
+        KeyError
+            Without one.
+        """
         return {estimate.measure: estimate for estimate in reversed(self.estimates)}[measure]
 
 

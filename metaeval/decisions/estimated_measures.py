@@ -266,10 +266,28 @@ def aligned_parts(
 class LabelEstimate:
     """Estimates of one share: from labels and scores, from labels alone, and from the metric alone.
 
-    measure: a key of `LABELS`. value, low, high: prediction-powered. alone: (value, low, high) from labels alone.
-    metric_only: share of the metric's decisions, biased by its errors. lam: weight of the scores. saved: number of
-    labels that the metric saves. labels, items: numbers of labelled and of all units. wald: (value, low, high) of
-    PPI++, which takes units as independent. status: how the interval was made where it is not the usual one.
+    Parameters
+    ----------
+    system, metric : str
+        Name of the file, and of the metric.
+    measure : str
+        A key of `LABELS`.
+    value, low, high : float
+        Prediction-powered.
+    alone : (float, float, float)
+        (value, low, high) from labels alone.
+    metric_only : float or None
+        Share of the metric's decisions, biased by its errors.
+    lam : float
+        Weight of the scores.
+    saved : float
+        Number of labels that the metric saves.
+    labels, items : int
+        Numbers of labelled and of all units.
+    wald : (float, float, float), optional
+        (value, low, high) of PPI++, which takes units as independent.
+    status : str
+        How the interval was made where it is not the usual one.
     """
 
     system: str

@@ -66,9 +66,18 @@ def drift_values(items: CitationItems, column: AlignedColumn) -> dict[str, Float
 
 @dataclass(frozen=True)
 class Drift:
-    """A comparison of one value (what) between release and fitting set.
+    """A comparison of one value between release and fitting set.
 
-    here, fitted: medians of the two. p: p-value of a two-sample test. drifted: whether the test is significant.
+    Parameters
+    ----------
+    what : str
+        The value.
+    fitted, here : float
+        Its median in the fitting set, and in the release.
+    p : float
+        p-value of a two-sample test.
+    drifted : bool
+        Whether the test is significant.
     """
 
     what: str
@@ -86,10 +95,25 @@ class Drift:
 class GateCheck:
     """The result of checking a release with a gate.
 
-    flagged: share of citations below the threshold, (value, low, high). unsupported: the share corrected for the
-    metric's errors, (value, low, high) with one-sided bounds. passed: whether the lower bound is at most the gate's
-    `max_unsupported`, which does not show that the share is (see `shown_within`). below: (id, score) of the flagged
-    items, the lowest score first (None: no score). unscored: number without a score.
+    Parameters
+    ----------
+    gate : Gate
+        The gate.
+    items : CitationItems
+        What was checked.
+    flagged : (float, float, float)
+        Share of citations below the threshold, (value, low, high).
+    unsupported : (float, float, float)
+        The share corrected for the metric's errors, (value, low, high) with one-sided bounds.
+    passed : bool
+        Whether the lower bound is at most the gate's `max_unsupported`, which does not show that the share is (see
+        `shown_within`).
+    drift : tuple of Drift
+        The comparisons with the fitting set.
+    below : tuple of (str, float or None)
+        (id, score) of the flagged items, the lowest score first (None: no score).
+    unscored : int
+        Number without a score.
     """
 
     gate: Gate = field(repr=False)

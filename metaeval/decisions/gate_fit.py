@@ -34,13 +34,36 @@ _SETTINGS = ("chunk", "aggregate", "metric_options")
 
 @dataclass(frozen=True)
 class Fitted(Recorded):
-    """The outcome of a fit. gate: None where no metric keeps the promise. unscored: metrics that were not needed.
+    """The outcome of a fit.
 
-    needed, there: numbers of unsupported labels that the promise needs and that exist; with the promise "mean", of
-    answers with such a label. effective: the number of independent labels that the existing ones are worth, for the
-    first metric. wanted: the least number of further labels of any level that could do, and the largest that a metric
-    would take (inf: no number would do), as in `Candidate.more`; None: no metric fails, or each is shown to miss too
-    many. left: number of citations without a label.
+    Parameters
+    ----------
+    terms : Terms
+        The error limits.
+    gate : Gate or None
+        None where no metric keeps the promise.
+    candidates : tuple of Candidate
+        The metrics that were scored.
+    unscored : tuple of str
+        Metrics that were not needed.
+    needed, there : int
+        Numbers of unsupported labels that the promise needs and that exist; with the promise "mean", of answers with
+        such a label.
+    effective : float
+        The number of independent labels that the existing ones are worth, for the first metric.
+    wanted : (float, float) or None
+        The least number of further labels of any level that could do, and the largest that a metric would take (inf: no
+        number would do), as in `Candidate.more`; None: no metric fails, or each is shown to miss too many.
+    left : int
+        Number of citations without a label.
+    items : CitationItems
+        What is judged.
+    labels : ItemLabels
+        People's labels.
+    notes : tuple of (str, str)
+        Label and text of each note.
+    signatures : tuple of str
+        Everything that the numbers depend on.
     """
 
     terms: Terms = field(repr=False)

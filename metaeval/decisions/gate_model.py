@@ -33,11 +33,27 @@ SupportTarget = Literal["partial", "full"]
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """The error limits that a gate has to keep. Raises `UserError` for a value out of range.
+    """The error limits that a gate has to keep.
 
-    max_missed: largest share of unsupported citations that may go unflagged. promise: whether this holds with
-    "confidence" 1 - alpha, or on average ("mean"). max_flagged: largest share of supported citations that are flagged.
-    max_unsupported: largest unsupported share of a release. target: lowest level that counts as supported.
+    Parameters
+    ----------
+    max_missed : float, default 0.1
+        Largest share of unsupported citations that may go unflagged.
+    max_flagged : float, default 0.5
+        Largest share of supported citations that are flagged.
+    max_unsupported : float, default 0.2
+        Largest unsupported share of a release.
+    alpha : float, default 0.05
+        Probability with which the promise may fail.
+    target : one of "partial", "full", default "partial"
+        Lowest level that counts as supported.
+    promise : one of "confidence", "mean", default "confidence"
+        Whether `max_missed` holds with confidence 1 - alpha, or on average.
+
+    Raises
+    ------
+    UserError
+        For a value out of range.
     """
 
     max_missed: float = 0.1
@@ -69,11 +85,41 @@ class Reference(BaseModel):
 class Gate(BaseModel):
     """A fitted gate: an item whose score is below `threshold` is flagged. Higher scores are more support.
 
-    target: lowest level that counts as supported. missed: share of the labelled unsupported citations that are not
-    flagged; flagged: share of the supported ones that are. bound: upper bound of the missed share with confidence
-    1 - alpha; with the promise "mean", a bound of its mean, and alpha is used by `check` only. unsupported_labels,
-    supported_labels: numbers of independent labels that these are worth. metric_fields: what the scores depend on, as
-    in a signature. labels, items: hashes. labelled: number of labelled items. reference: by name, for tests of drift.
+    Attributes
+    ----------
+    schema_ : str
+        Schema of the file, "schema" in it.
+    metric : str
+        The metric.
+    metric_fields : dict of str to str
+        What the scores depend on, as in a signature; "made" in the file.
+    settings : dict
+        Settings of the run on which a score depends.
+    threshold : float
+        The least score that is not flagged.
+    target, max_missed, max_flagged, max_unsupported, alpha, promise
+        As in `Terms`.
+    bound : float
+        Upper bound of the missed share with confidence 1 - alpha; with the promise "mean", a bound of its mean, and
+        alpha is used by `check` only.
+    missed : float
+        Share of the labelled unsupported citations that are not flagged.
+    flagged : float
+        Share of the supported ones that are.
+    precision : float
+        Unsupported share of what is flagged.
+    unsupported_labels, supported_labels : float
+        Numbers of independent labels that these are worth.
+    labels, items : str
+        Hashes.
+    labelled : int
+        Number of labelled items.
+    reference : dict of str to Reference
+        By name, for tests of drift.
+    date : str
+        When it was fitted.
+    hash : str
+        Of the content, by which a change is noticed.
     """
 
     schema_: Literal["metaeval-gate/1"] = Field(default="metaeval-gate/1", alias="schema")
@@ -122,14 +168,25 @@ def check_allowed(max_unsupported: float) -> None:
 class Candidate:
     """A metric that may be chosen for a gate.
 
-    chosen: the lowest threshold before the first, from the highest down, that breaks the limit on missed unsupported
-    citations; None if the first one breaks it. passes: whether `chosen` also flags few enough supported citations.
-    precision: unsupported share of what `chosen` flags (`best`, where the metric does not pass and has one). best: the
-    threshold with the fewest misses among those that do not flag too many; None without one. labels: how many
-    independent unsupported labels there are where none is missed. more: the least number of further unsupported labels
-    that could do, and the number with which the metric would pass with probability .8 if its missed share is at the
-    end of its one-sided 80 % bound (inf: no number would do); None: it passes, or its missed share is shown to be too
-    large.
+    Parameters
+    ----------
+    metric : str
+        Its name.
+    chosen : TestedThreshold or None
+        The lowest threshold before the first, from the highest down, that breaks the limit on missed unsupported
+        citations; None if the first one breaks it.
+    precision : float
+        Unsupported share of what `chosen` flags (`best`, where the metric does not pass and has one).
+    passes : bool
+        Whether `chosen` also flags few enough supported citations.
+    best : TestedThreshold or None
+        The threshold with the fewest misses among those that do not flag too many; None without one.
+    labels : float
+        How many independent unsupported labels there are where none is missed.
+    more : (float, float) or None
+        The least number of further unsupported labels that could do, and the number with which the metric would pass
+        with probability .8 if its missed share is at the end of its one-sided 80 % bound (inf: no number would do);
+        None: it passes, or its missed share is shown to be too large.
     """
 
     metric: str

@@ -264,6 +264,7 @@ CASES = Analysis(
     about="""They go both ways: rows that people judged as no support with the highest scores, and fully or partially
 supported ones with the lowest. For a metric with a threshold only its wrong decisions count. The texts are read again
 from the data, and what people marked as evidence is marked in them; the reasons of errors are for people to name.""",
+    returns="Table: A row for each error.",
     examples=["results cases", "results cases latest -m overlap --cases 5 --format latex -o cases.tex"],
     options=CasesOptions,
     run=_run,

@@ -67,6 +67,7 @@ VIEW = Analysis(
     about="""It is one HTML file that needs no network; of a suite it has every run, with --all every run there is. It
 shows where two metrics disagree, what the human marked, and what a metric looked at; pairs can be labelled on it. The
 texts are read again from the data. A metric that reads a model explains its scores only where --explain names it.""",
+    returns="Path: The page.",
     examples=["view", "view wice-test-chunk -o wice.html --open", "view latest --explain minilm-bertscore"],
     options=ViewOptions,
     run=_run,

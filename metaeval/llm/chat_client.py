@@ -108,9 +108,25 @@ class ChatClient:
     async def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
         """Return a reply or failure for each request, in order; equal requests are sent once.
 
-        A stored reply is not asked for again. progress: called in the client's event loop. Raises `UserError` when
-        going on is pointless (no such model, key refused, server gone, budget spent): no further request is sent, and
-        requests in flight are waited for, up to `GRACE`, and their replies kept.
+        A stored reply is not asked for again.
+
+        Parameters
+        ----------
+        requests : sequence of ChatRequest
+            (n,) requests.
+        progress : callable, optional
+            Called in the client's event loop with the number of requests that are done, and of all.
+
+        Returns
+        -------
+        list of Reply or Failure
+            (n,)
+
+        Raises
+        ------
+        UserError
+            When going on is pointless (no such model, key refused, server gone, budget spent): no further request is
+            sent, and requests in flight are waited for, up to `GRACE`, and their replies kept.
         """
         self._pace.stopping.clear()
         self._reason = None
@@ -337,8 +353,25 @@ class ChatSession:
     def ask(self, requests: Sequence[ChatRequest], progress: Progress | None = None) -> list[Answer]:
         """Return a reply or failure for each request, in order; equal requests are sent once.
 
-        progress: called in the loop's thread. Raises `UserError` when going on is pointless. An interrupt sends nothing
-        more, keeps the replies that arrive within `GRACE` seconds, and is raised again; a second one does not wait.
+        An interrupt sends nothing more, keeps the replies that arrive within `GRACE` seconds, and is raised again; a
+        second one does not wait.
+
+        Parameters
+        ----------
+        requests : sequence of ChatRequest
+            (n,) requests.
+        progress : callable, optional
+            Called in the loop's thread with the number of requests that are done, and of all.
+
+        Returns
+        -------
+        list of Reply or Failure
+            (n,)
+
+        Raises
+        ------
+        UserError
+            When going on is pointless.
         """
         asking = asyncio.run_coroutine_threadsafe(self._client.ask(requests, progress), self._loop)
         try:

@@ -27,9 +27,19 @@ MULTIVERSE = "metaeval-multiverse/1"  # the schema of multiverse.json
 class Outlook:
     """The value and rank of one metric under one specification, that is one combination of analysis choices.
 
-    rank: 1 + the number of metrics above it. value: None where undefined. rank is None then, and where all metrics
-    have one value, so that nothing is ranked: NDCG over pools of a single candidate is 1 for every metric. choices:
-    the value of each axis of the multiverse, without axes that the protocol or the unit does not depend on.
+    Parameters
+    ----------
+    protocol, measure : str
+        Name of the protocol, and key of its measure.
+    choices : mapping of str to str
+        The value of each axis of the multiverse, without axes that the protocol or the unit does not depend on.
+    metric : str
+        Its name.
+    value : float or None
+        Raw; None where undefined.
+    rank : int or None
+        1 + the number of metrics above it. None without a value, and where all metrics have one value, so that nothing
+        is ranked: NDCG over pools of a single candidate is 1 for every metric.
     """
 
     protocol: str
@@ -44,8 +54,18 @@ class Outlook:
 class Multiverse(Recorded):
     """Every metric's value under every specification on one data set, and the combinations that could not be run.
 
-    outlooks: the values. held: axes kept at one value because the data do not depend on them, with that value.
-    skipped: choices and the reason. demo: whether the data are demo data.
+    Parameters
+    ----------
+    dataset, split : str
+        The data.
+    held : mapping of str to str
+        Axes kept at one value because the data do not depend on them, with that value.
+    outlooks : list of Outlook
+        The values.
+    skipped : list of (mapping, str)
+        Choices and the reason.
+    demo : bool, default False
+        Whether the data are demo data.
     """
 
     dataset: str

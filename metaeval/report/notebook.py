@@ -30,7 +30,13 @@ _WIDTH = 80
 
 
 class Card(list[tuple[str, str]]):
-    """Labelled texts, such as a metric's licence; those without a text are left out."""
+    """Labelled texts, such as a metric's licence.
+
+    Parameters
+    ----------
+    lines : iterable of (str, str)
+        Label and text; those without a text are left out.
+    """
 
     def __init__(self, lines: Iterable[tuple[str, str]]) -> None:
         super().__init__((label, text) for label, text in lines if text)
@@ -61,9 +67,17 @@ class WrittenOnce:
         self._job = cache(write)
 
     def write(self) -> Path:
-        """Write the files that the command writes, once, and return their folder, as `metaeval.view` takes it.
+        """Write the files that the command writes, once.
 
-        Raises `UserError` for a value that no analysis returned.
+        Returns
+        -------
+        Path
+            Their folder, as `metaeval.view` takes it.
+
+        Raises
+        ------
+        UserError
+            For a value that no analysis returned.
         """
         if (folder := self._job and self._job()) is None:
             raise UserError("These results belong to no job, so that there are no files to write: use to_frame().")
@@ -74,8 +88,16 @@ class Results(list[Result], WrittenOnce):
     """The results of a run, one for each protocol (and data set): a list that shows its findings.
 
     A notebook shows the headline table with the findings; `print` gives the same as text. Each item is a `Result`,
-    whose table `metaeval.results.show(results[0])` prints. left_out: sentences that say which protocols have no result,
-    and why.
+    whose table `metaeval.results.show(results[0])` prints.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        The items.
+    declarations : Declarations
+        The protocols' declarations, by which tables and findings are made.
+    left_out : sequence of str
+        Sentences that say which protocols have no result, and why.
     """
 
     def __init__(self, results: Iterable[Result], declarations: Declarations, left_out: Sequence[str] = ()) -> None:
@@ -91,13 +113,25 @@ class Results(list[Result], WrittenOnce):
         return [*findings(self, self._declarations), *cautions(self), *self.left_out]
 
     def to_frame(self) -> Any:
-        """Return a data frame with a row for each metric, control and measure, as the CSV files have it."""
+        """Return a data frame with a row for each metric, control and measure, as the CSV files have it.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         return frame(record for result in self for record in records(result))
 
     def plot(self) -> Figure:
         """Draw each metric's headline values with their intervals, beside the best control.
 
-        Raises `UserError` where matplotlib is not installed.
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        UserError
+            Where matplotlib is not installed.
         """
         from metaeval.report.figures.forest import forest
 
@@ -120,21 +154,54 @@ Result.as_html = lambda result: f"<div>{html_report.table_of(lay_out(result))}</
 
 
 class Sheets(dict[str, Table], WrittenOnce):
-    """The tables of an analysis by name, with their records; a notebook shows them all."""
+    """The tables of an analysis by name, with their records; a notebook shows them all.
+
+    Parameters
+    ----------
+    sheets : sequence of Table
+        The tables.
+    """
 
     def __init__(self, sheets: Sequence[Table]) -> None:
         super().__init__({sheet.name: sheet for sheet in sheets})
 
     def to_frame(self, name: str = "") -> Any:
-        """Return the records of the table `name` ("": the first) as a data frame; `UserError` for an unknown name."""
+        """Return the records of a table as a data frame.
+
+        Parameters
+        ----------
+        name : str
+            The table ("": the first).
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        UserError
+            For an unknown name.
+        """
         if not self or (name and name not in self):
             raise UserError(f"No table is called {name!r}; the tables are {', '.join(self) or 'none'}.")
         return frame(self[name or next(iter(self))].records)
 
     def plot(self, name: str = "") -> Figure:
-        """Draw the values of the table `name` ("": the first that has intervals) with their intervals.
+        """Draw the values of a table with their intervals.
 
-        Raises `UserError` for an unknown name, without intervals, and where matplotlib is not installed.
+        Parameters
+        ----------
+        name : str
+            The table ("": the first that has intervals).
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        UserError
+            For an unknown name, without intervals, and where matplotlib is not installed.
         """
         from metaeval.report.figures.forest import has_intervals, records_forest
 

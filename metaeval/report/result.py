@@ -63,7 +63,15 @@ _to_file = PlainSerializer(lambda estimate: {name: getattr(estimate, name) for n
 
 
 class Column(_ResultModel):
-    """One measure: its key in `Row.values`, its heading, and how it is printed (value times `scale`, `digits`)."""
+    """One measure, and how it is printed.
+
+    Attributes
+    ----------
+    key, label : str
+        Its key in `Row.values`, and its heading.
+    scale, digits : float, default 1.0; int, default 3
+        A value is printed times `scale`, with `digits` decimals.
+    """
 
     key: str
     label: str
@@ -72,7 +80,13 @@ class Column(_ResultModel):
 
 
 class Ledger(_ResultModel):
-    """How much input a metric was given, over unique pairs: pairs, tokens, and tokens cut off by its input limit."""
+    """How much input a metric was given, over unique pairs.
+
+    Attributes
+    ----------
+    pairs, tokens, cut_pairs, cut_tokens : int
+        Pairs and their tokens; pairs that were cut, and tokens cut off by the metric's input limit.
+    """
 
     pairs: int
     tokens: int
@@ -83,12 +97,39 @@ class Ledger(_ResultModel):
 class Row(_ResultModel):
     """One metric or control.
 
-    scored + unscored + sum(excluded) = total. `statuses` counts the unscored rows by status. `not_above` lists, for
-    each measure, the controls that the metric is not significantly better than (`Significance.controls`). `ledger` is
-    None for controls and imported scores. `letters` and `ranks` follow from `Significance` (see `placed`), by measure.
-    `notes` say how the row's values were computed, beyond the settings. `same_scores` names the controls with the same
-    score on every row. `control` is the group of a control (trivial, lexical, reference, oracle), which may be a metric
-    of the run; empty for other metrics.
+    Attributes
+    ----------
+    metric : str
+        Its name.
+    kind : one of "metric", "control"
+        What it is.
+    control : str
+        The group of a control (trivial, lexical, reference, oracle), which may be a metric of the run; empty for other
+        metrics.
+    values : dict of str to Estimate
+        By measure.
+    total, scored, unscored : int
+        Numbers of rows: scored + unscored + sum(excluded) = total.
+    excluded : dict of str to int
+        Rows that the protocol cannot use, by reason.
+    statuses : dict of str to int
+        The unscored rows by status.
+    ledger : Ledger, optional
+        None for controls and imported scores.
+    not_above : dict of str to list of str
+        For each measure, the controls that the metric is not significantly better than (`Significance.controls`).
+    letters : dict of str to str
+        By measure; they follow from `Significance` (see `placed`).
+    ranks : dict of str to (int, int)
+        The ends of the interval of its rank by measure, in the same way.
+    warnings : list of str
+        Whole sentences.
+    notes : list of str
+        How the row's values were computed, beyond the settings.
+    same_scores : list of str
+        The controls with the same score on every row.
+    signature : str
+        Everything that the values depend on.
     """
 
     metric: str
@@ -120,10 +161,20 @@ class Row(_ResultModel):
 
 
 class Data(_ResultModel):
-    """The judged data: name, split, content hash, and numbers of statements, documents, citations and groups.
+    """The judged data.
 
-    levels: number of rows at each level. dropped: what was left out, by reason. evidence: counts of how it was placed.
-    demo: the labels are made up, to show what the program does.
+    Attributes
+    ----------
+    name, split, fingerprint : str
+        Name, split and content hash.
+    statements, documents, citations, groups : int
+        Numbers of each.
+    levels : dict of str to int
+        Number of rows at each level.
+    dropped, evidence : dict of str to int
+        What was left out, by reason; counts of how evidence was placed.
+    demo : bool, default False
+        The labels are made up, to show what the program does.
     """
 
     name: str
@@ -150,11 +201,21 @@ class Data(_ResultModel):
 
 
 class Interval(_ResultModel):
-    """The settings of the intervals: level, and seed and number of resamples of whole groups (0: no intervals).
+    """The settings of the intervals.
 
-    fewest: effective groups that an interval needs. cluster: whether systems are taken as
-    sampled beside groups; then effective has the number of groups, and of systems, with the lowest and the highest
-    effective number over metrics and measures.
+    Attributes
+    ----------
+    resamples, seed : int
+        Number of resamples of whole groups (0: no intervals), and their seed.
+    level : float
+        Level of the intervals.
+    fewest : float, default 6
+        Effective groups that an interval needs.
+    cluster : one of "group", "group,system", default "group"
+        Whether systems are taken as sampled beside groups.
+    effective : dict of str to (int, float, float)
+        Where systems are sampled too, the number of groups, and of systems, with the lowest and the highest effective
+        number over metrics and measures.
     """
 
     resamples: int
@@ -168,9 +229,21 @@ class Interval(_ResultModel):
 class Comparison(_ResultModel):
     """The comparison of two metrics under one measure: `one` minus `other` over the rows that both scored.
 
-    low, high: the interval of the difference. p: two-sided; holm: p adjusted over the family of
-    `Significance`. None where undefined, and `note` says why; only the adjusted p is None where rows without a score
-    could reverse a significant difference.
+    Attributes
+    ----------
+    measure, one, other : str
+        Key of the measure, and the two metrics.
+    rows : int
+        Number of rows that both scored.
+    difference : float or None
+        None where undefined, and `note` says why.
+    low, high, p : float, optional
+        The interval of the difference, and the two-sided p.
+    holm : float, optional
+        p adjusted over the family of `Significance`; alone None where rows without a score could reverse a significant
+        difference.
+    note : str
+        Why something is undefined.
     """
 
     measure: str
@@ -189,11 +262,22 @@ class Significance(_ResultModel):
     """The comparisons of the metrics: every pair under every shown measure, and the settings of the test.
 
     Two metrics count as different where the Holm-adjusted p is at most `alpha`; `placed` follows from that.
-    Two metrics are tested with the cluster standard error of their difference, from which its interval is too, and
-    measures that the protocol resamples by `permutations` exchanges of their scores. controls: every metric (`one`)
-    minus each control (`other`) that it is compared with, tested with the cluster standard error of the difference;
-    `Row.not_above` follows from it, and p is adjusted apart, by `metaeval.stats.significance.holm_against`. family: the
-    pairs of metrics that p is adjusted over, at most `tests`.
+
+    Attributes
+    ----------
+    permutations : int
+        Exchanges of two metrics' scores, under measures that the protocol resamples. Other metrics are tested with the
+        cluster standard error of their difference, from which its interval is too.
+    seed, alpha : int, float
+        Seed of the exchanges, and level of the tests.
+    comparisons : list of Comparison
+        Every pair of metrics.
+    controls : list of Comparison
+        Every metric (`one`) minus each control (`other`) that it is compared with, tested with the cluster standard
+        error of the difference; `Row.not_above` follows from it, and p is adjusted apart, by
+        `metaeval.stats.significance.holm_against`.
+    family, tests : one of "column", "table", "suite"; int
+        The pairs of metrics that p is adjusted over, at most `tests`.
     """
 
     permutations: int
@@ -251,8 +335,12 @@ def _places(rows: Sequence[Row], key: str, tests: Significance) -> dict[str, tup
 class Perfect(_ResultModel):
     """Values of perfect detectors under the table's labels.
 
-    values: measure key -> what is detected -> raw value. full: number of rows at level full, of which `incomplete` hold
-    only a part of an evidence set.
+    Attributes
+    ----------
+    values : dict of str to dict
+        Measure key -> what is detected -> raw value.
+    full, incomplete : int
+        Number of rows at level full, and of those of them that hold only a part of an evidence set.
     """
 
     values: dict[str, dict[str, float]]
@@ -263,10 +351,33 @@ class Perfect(_ResultModel):
 class Result(_ResultModel):
     """One protocol's table over one data set and unit of analysis.
 
-    ceilings: for each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
-    three-level, binary) would reach. perfect: what perfect detectors would reach, None where no row holds only a part
-    of an evidence set. published: where the `published` values come from. published_elsewhere: how their data or rule
-    differ from these; empty where they are the same.
+    Attributes
+    ----------
+    schema_ : str
+        Schema of the file, "schema" in it.
+    protocol, title : str
+        Name of the protocol, and title of the table.
+    unit : one of "chunk", "citation", "page", "evidence", "statement", "rating"
+        What a row of the data is.
+    settings : dict of str to str
+        What else the numbers depend on.
+    data : Data
+        What was judged.
+    interval : Interval
+        How intervals were made.
+    columns : list of Column
+        The measures of the printed table.
+    rows : list of Row
+        The metrics and controls.
+    ceilings : dict of str to dict
+        For each measure that ties in the gold hold below 1, what a perfect metric of each kind (continuous,
+        three-level, binary) would reach.
+    perfect : Perfect, optional
+        What perfect detectors would reach, None where no row holds only a part of an evidence set.
+    significance : Significance, optional
+        The tests between metrics.
+    published, published_elsewhere : str
+        Where the `published` values come from; how their data or rule differ from these (empty: they are the same).
     """
 
     schema_: Literal["metaeval-result/3"] = Field(default="metaeval-result/3", alias="schema")

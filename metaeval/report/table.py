@@ -112,10 +112,39 @@ NO_DATA = Data(
 class Table(Recorded):
     """A table, both as printed (headings and lines) and as data (a sequence of records).
 
-    key: what distinguishes it from other tables (protocol, data set, split, unit). stub: the heading of the column of
-    names. groups cover all columns in order, or there are none. legend: what bold and underlined numbers mean. name: of
-    its files. data: what was judged. settings: what else the numbers depend on. records: one mapping a row of the data
-    behind the lines, all with the same fields; raw numbers, None where undefined.
+    Parameters
+    ----------
+    key : tuple of str
+        What distinguishes it from other tables (protocol, data set, split, unit).
+    title, subtitle : str
+        Printed above it.
+    headings : tuple of str
+        Of the columns of values.
+    blocks : tuple of Block
+        The printed lines.
+    legend : str
+        What bold and underlined numbers mean.
+    footnotes, footer : tuple of Note
+        Printed below it.
+    signatures : tuple of str
+        What the numbers depend on.
+    stub : str, default "metric"
+        The heading of the column of names.
+    groups : tuple of ColumnGroup
+        They cover all columns in order, or there are none.
+    name : str
+        Of its files.
+    data : Data
+        What was judged.
+    settings : mapping
+        What else the numbers depend on.
+    records : sequence of mapping
+        One mapping a row of the data behind the lines, all with the same fields; raw numbers, None where undefined.
+
+    Raises
+    ------
+    ValueError
+        For records of unlike fields.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -159,7 +188,17 @@ class Table(Recorded):
         return tuple(line for block in self.blocks for line in block.lines)
 
     def noting(self, demo: bool) -> Table:
-        """Return the table, with a note that its labels are made up if `demo` is true."""
+        """Return the table, with a note that its labels are made up if so.
+
+        Parameters
+        ----------
+        demo : bool
+            Whether they are.
+
+        Returns
+        -------
+        Table
+        """
         if not demo or any(note.text == DEMO for note in self.footer):
             return self
         return replace(self, footer=(Note("demo data", DEMO), *self.footer))

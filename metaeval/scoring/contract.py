@@ -20,25 +20,57 @@ TextPair = tuple[str, str]
 
 
 class Status(StrEnum):
-    """The status of a pair: scored, or why it has no score. A missing score is never a number."""
+    """The status of a pair: scored, or why it has no score. A missing score is never a number.
+
+    Attributes
+    ----------
+    OK
+        Scored.
+    EMPTY
+        A text without words.
+    NOTHING_TO_SCORE
+        Text, but no unit that the metric can judge.
+    TOO_LONG
+        Refused, not cut.
+    UNPARSED
+        A judge replied, and its reply holds no score.
+    NOT_FINITE
+        The metric returned NaN or an infinity.
+    NOT_A_NUMBER
+        The metric returned a text, a list ...
+    OUT_OF_RANGE
+        The metric returned a number beyond the range that it declares.
+    FAILED
+        An error that another try may resolve: never stored.
+    ABSENT
+        An imported score file has no line for the pair.
+    """
 
     OK = "ok"
-    EMPTY = "empty"  # a text without words
-    NOTHING_TO_SCORE = "nothing to score"  # text, but no unit that the metric can judge
-    TOO_LONG = "too long"  # refused, not cut
-    UNPARSED = "unparsed"  # a judge replied, and its reply holds no score
-    NOT_FINITE = "not finite"  # the metric returned NaN or an infinity
-    NOT_A_NUMBER = "not a number"  # the metric returned a text, a list ...
-    OUT_OF_RANGE = "out of range"  # the metric returned a number beyond the range that it declares
-    FAILED = "failed"  # an error that another try may resolve: never stored
-    ABSENT = "absent"  # an imported score file has no line for the pair
+    EMPTY = "empty"
+    NOTHING_TO_SCORE = "nothing to score"
+    TOO_LONG = "too long"
+    UNPARSED = "unparsed"
+    NOT_FINITE = "not finite"
+    NOT_A_NUMBER = "not a number"
+    OUT_OF_RANGE = "out of range"
+    FAILED = "failed"
+    ABSENT = "absent"
 
 
 class PairScore(NamedTuple):
     """A metric's result for one pair: a score, or the status that says why there is none.
 
-    score: higher or lower is more support, as the metric's card says; None unless the status is OK.
-    tokens: input tokens of the pair, before any cut. cut: how many of them the metric never saw.
+    Parameters
+    ----------
+    score : float or None
+        Higher or lower is more support, as the metric's card says; None unless the status is OK.
+    status : Status, default Status.OK
+        Whether the pair is scored, or why not.
+    tokens : int, default 0
+        Input tokens of the pair, before any cut.
+    cut : int, default 0
+        How many of them the metric never saw.
     """
 
     score: float | None
@@ -65,8 +97,16 @@ Side = Literal["source", "statement"]
 class Span(NamedTuple):
     """A span of one of a pair's two texts, and how much the metric counts it as support of the statement.
 
-    start, end: characters (code points) from 0, `end` excluded. weight: from 1 (full support) over 0 (none) to -1
-    (contradicts). link: spans with the same number belong together, as a word and its match do; None: a single span.
+    Parameters
+    ----------
+    side : one of "source", "statement"
+        The text that it is in.
+    start, end : int
+        Characters (code points) from 0, `end` excluded.
+    weight : float
+        From 1 (full support) over 0 (none) to -1 (contradicts).
+    link : int, optional
+        Spans with the same number belong together, as a word and its match do; None: a single span.
     """
 
     side: Side
@@ -80,24 +120,59 @@ class Span(NamedTuple):
 class MetricCard:
     """The card of a metric: name, range, direction, limits and requirements.
 
-    title: how papers write the name (empty: as `name`). family: the kind of method, such as lexical, embedding or
-    classifier; tables of papers group metrics by it. summary: one line for lists. paper: citation, or "none". licence:
-    of the code or model. version: raise it with any change of code that can change a score; it is in the identity.
-    low, high: the score's range (None: unbounded). direction: +1 when a higher score is more support, else -1. neutral:
-    the score in favour of neither, where there is one. input_limit: tokens of a pair (None: no limit); truncation: the
-    side that is cut beyond it. splitter: how the metric splits texts into sentences or chunks, in words. checkpoint,
-    revision: the model's id and revision on the Hugging Face hub. dtype: the number type that the model computes in;
-    template: how source and statement become one input (empty: two inputs). download: size and licence of the files to
-    download, and parameters: number of the model's parameters, in words ("110 M"). corpus_dependent: the score also
-    depends on the other sources of the job. three_way: gives three-way log-probabilities. modules: what it imports
-    beyond the core install; extra: the pip extra for those; install: what pip installs for those of no extra.
-    argument: the option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: none).
-    threshold: raw scores of at least this, or with direction -1 of at most this, mean "supported" (None: no threshold);
-    threshold_from: where it is from, in words (the authors' code, later code, a calibration). A threshold that is not
-    `neutral` holds for the default options alone.
-    fitted_on: data sets, as DATASET/SPLIT, whose labels the metric was fitted on: a run on one of them warns.
-    caution: what a reader of the scores should know, in sentences. whole_pages: made for whole contexts: a run that
-    shows it parts of pages warns.
+    Parameters
+    ----------
+    name : str
+        Name, as it is typed.
+    family : str
+        The kind of method, such as lexical, embedding or classifier; tables of papers group metrics by it.
+    summary, paper, licence : str
+        One line for lists; citation, or "none"; licence of the code or model.
+    version : int, default 1
+        Raise it with any change of code that can change a score; it is in the identity.
+    low, high : float, optional
+        The score's range (None: unbounded).
+    direction : 1 or -1, default 1
+        1 when a higher score is more support, else -1.
+    neutral : float, optional
+        The score in favour of neither, where there is one.
+    input_limit : int, optional
+        Tokens of a pair (None: no limit).
+    truncation : one of "none", "source", "statement", "both", "longest", default "none"
+        The side that is cut beyond the limit.
+    splitter : str, default "none"
+        How the metric splits texts into sentences or chunks, in words.
+    checkpoint, revision : str
+        The model's id and revision on the Hugging Face hub.
+    dtype : str
+        The number type that the model computes in.
+    template : str
+        How source and statement become one input (empty: two inputs).
+    download, parameters : str, default "none"
+        Size and licence of the files to download; number of the model's parameters, in words ("110 M").
+    corpus_dependent : bool, default False
+        The score also depends on the other sources of the job.
+    three_way : bool, default False
+        Gives three-way log-probabilities.
+    modules : tuple of str
+        What it imports beyond the core install.
+    extra, install : str
+        The pip extra for those; what pip installs for those of no extra.
+    argument : str
+        The option that the text after the colon sets, in a name such as `nli:MODEL_ID` (empty: none).
+    threshold : float, optional
+        Raw scores of at least this, or with direction -1 of at most this, mean "supported" (None: no threshold). A
+        threshold that is not `neutral` holds for the default options alone.
+    threshold_from : str
+        Where it is from, in words (the authors' code, later code, a calibration).
+    fitted_on : tuple of str
+        Data sets, as DATASET/SPLIT, whose labels the metric was fitted on: a run on one of them warns.
+    title : str
+        How papers write the name (empty: as `name`).
+    caution : str
+        What a reader of the scores should know, in sentences.
+    whole_pages : bool, default False
+        Made for whole contexts: a run that shows it parts of pages warns.
     """
 
     name: str
@@ -151,8 +226,16 @@ def version_of(package: str) -> str:
 class MetricOptions(BaseModel):
     """Base class of a metric's options: values are typed and checked, unknown names are refused.
 
-    `runtime` names the options that cannot change a score by themselves, and so are not in the metric's identity:
-    speed, and the paths of files whose content is in the identity.
+    Attributes
+    ----------
+    runtime : frozenset of str
+        Names of the options that cannot change a score by themselves, and so are not in the metric's identity: speed,
+        and the paths of files whose content is in the identity.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        For an unknown name and a value of another type. A run raises `UserError` instead.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -162,11 +245,30 @@ class MetricOptions(BaseModel):
 class Metric(ABC):
     """A faithfulness metric. Subclass it, set `card` (and `Options`), write `score`.
 
-    `origin` is set on a metric that no package registers: what is known of its code; `kept`: whether its scores are
-    stored beyond the job. `batched`: the pairs that are scored beside a pair may change the last bits of its score, as
-    they do in a batch of a model; such a metric always gets the same pairs together. Set it to False where a pair costs
-    money, or each is scored alone. `where`: "driver" for a metric that only one process may run, since it has a budget,
-    a store, a program, or a bound of calls.
+    In `score` and its like, sources and statements are (n,) texts each, those of a pair in one place.
+
+    Parameters
+    ----------
+    options : MetricOptions, optional
+        Checked options (default: the defaults of `Options`).
+
+    Attributes
+    ----------
+    card : MetricCard
+        What the metric is.
+    Options : subclass of MetricOptions
+        Its options (default: none).
+    batched : bool, default True
+        The pairs that are scored beside a pair may change the last bits of its score, as they do in a batch of a model;
+        such a metric always gets the same pairs together. Set it to False where a pair costs money, or each is scored
+        alone.
+    where : one of "worker", "driver", default "worker"
+        "driver" for a metric that only one process may run, since it has a budget, a store, a program, or a bound of
+        calls.
+    origin : str
+        Set on a metric that no package registers: what is known of its code.
+    kept : bool, default True
+        Whether its scores are stored beyond the job.
     """
 
     card: ClassVar[MetricCard]
@@ -229,7 +331,18 @@ class Metric(ABC):
 
     @abstractmethod
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:
-        """Return one `PairScore` per (source, statement), in order; none may depend on the other pairs of the call."""
+        """Return one result per (source, statement), in order; none may depend on the other pairs of the call.
+
+        Parameters
+        ----------
+        sources, statements : sequence of str
+            (n,) texts each.
+
+        Returns
+        -------
+        list of PairScore
+            (n,) results, scores as the card's range and direction say.
+        """
 
     def estimate(self, sources: Sequence[str], statements: Sequence[str]) -> object:
         """Return the estimated cost of scoring these pairs, as a printable object; None if it costs only time."""
@@ -249,14 +362,22 @@ class Metric(ABC):
     def entail(self, sources: Sequence[str], statements: Sequence[str]) -> list[ThreeWay | None]:
         """Return the three-way log-probabilities of each pair, in order; None for a pair without a score.
 
-        Raises `NotImplementedError` unless the card has `three_way`.
+        Raises
+        ------
+        NotImplementedError
+            Unless the card has `three_way`.
         """
         raise NotImplementedError(f"{self.card.name} gives no three-way probabilities")
 
     def explain(self, source: str, statement: str) -> list[Span]:
         """Return the spans of both texts that a pair's score comes from; [] where the pair has no score.
 
-        Optional, called after `prepare`. Raises `NotImplementedError` for a metric that does not override it.
+        Optional, called after `prepare`.
+
+        Raises
+        ------
+        NotImplementedError
+            For a metric that does not override it.
         """
         raise NotImplementedError(f"{self.card.name} does not explain its scores")
 
@@ -324,9 +445,17 @@ class Combination(Metric):
 
     @abstractmethod
     def combine(self, answers: Sequence[Sequence[PairScore]]) -> list[PairScore]:
-        """Return one `PairScore` per pair, in order.
+        """Combine the members' scores.
 
-        answers: for each of `members` its results for all pairs, oriented so that higher is more support.
+        Parameters
+        ----------
+        answers : sequence of sequence of PairScore
+            For each of `members` its results for all n pairs, oriented so that higher is more support.
+
+        Returns
+        -------
+        list of PairScore
+            (n,), in order.
         """
 
     def score(self, sources: Sequence[str], statements: Sequence[str]) -> list[PairScore]:

@@ -107,9 +107,20 @@ class OfficialComparison:
 class VerificationReport:
     """A metric's results for the fixed test pairs.
 
-    batched: results in one run, in the order of `test_pairs`. single: results of the same pairs, each scored alone;
-    None for a remote judge, which asks each pair alone and for money. published: the authors' scores, each with ours
-    (None: no score); empty with options other than the defaults, and where no published score is known.
+    Parameters
+    ----------
+    metric : Metric
+        What was verified.
+    test_pairs : sequence of FixedPair
+        The n pairs.
+    batched : list of PairScore
+        (n,) results in one run.
+    single : list of PairScore or None
+        (n,) results of the same pairs, each scored alone; None for a remote judge, which asks each pair alone and for
+        money.
+    published : list of (Published, float or None)
+        The authors' scores, each with ours (None: no score); empty with options other than the defaults, and where no
+        published score is known.
     """
 
     metric: Metric

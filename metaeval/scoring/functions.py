@@ -67,18 +67,49 @@ def metric(
 ) -> Any:
     """Mark a function or metric class, and return it itself; without a function, return a decorator.
 
-    direction: 1 where a higher score is more support (default), else -1. low, high: the range of the scores (default:
-    unbounded). threshold: scores of at least this, or with direction -1 of at most this, mean "supported" (default:
-    none). batched: whether the function takes lists of sources and statements (default: if its first two parameters
-    are called so). identity: names everything that can change a score, such as the version of your code and the model
-    that it asks: a text, or a mapping of plain values (`{"model": "gpt-4o-mini", "temperature": 0}`). Scores of code
-    given from Python are stored under it, and only where it is declared. packages: names of the installed packages,
-    as pip has them, that can change a score, and that the metric needs; their versions are in the key of the scores.
-    concurrency: most calls at a time (default: 16 of an `async def`, else 1); above 1 a plain function runs in threads.
-    Of a class, identity and packages are the only fields, since its card has the others.
+    Parameters
+    ----------
+    function : callable, optional
+        A function of (source, statement), or of lists of both; or a class of metrics. Of a class, identity and packages
+        are the only fields, since its card has the others.
+    direction : 1 or -1, default 1
+        1 where a higher score is more support, else -1.
+    low, high : float, optional
+        The range of the scores (default: unbounded).
+    threshold : float, optional
+        Scores of at least this, or with direction -1 of at most this, mean "supported" (default: none).
+    batched : bool, optional
+        Whether the function takes lists of sources and statements (default: if its first two parameters are called so).
+    identity : str or mapping, optional
+        Names everything that can change a score, such as the version of your code and the model that it asks: a text,
+        or a mapping of plain values (`{"model": "gpt-4o-mini", "temperature": 0}`). Scores of code given from Python
+        are stored under it, and only where it is declared.
+    packages : sequence of str
+        Names of the installed packages, as pip has them, that can change a score, and that the metric needs; their
+        versions are in the key of the scores.
+    concurrency : int, optional
+        Most calls at a time (default: 16 of an `async def`, else 1); above 1 a plain function runs in threads.
 
-    Raises `UserError` for a direction other than 1 and -1, unless low is below high, for a concurrency below 1, and for
-    an identity without text or with a value that JSON does not have.
+    Returns
+    -------
+    callable
+        The function or class itself, or the decorator.
+
+    Raises
+    ------
+    UserError
+        For a direction other than 1 and -1, unless low is below high, for a concurrency below 1, for an identity
+        without text or with a value that JSON does not have, for packages that are not a list of names, and for another
+        field of a class.
+
+    Examples
+    --------
+    >>> import metaeval
+    >>> @metaeval.metric(low=0, high=1)
+    ... def contained(source, statement):
+    ...     return float(statement in source)
+    >>> metaeval.score(contained, ["The Oder is long."], ["The Oder"])[0].score
+    1.0
     """
     if direction not in (1, -1):
         raise UserError(f"direction is {direction!r}; allowed: 1 (higher is more support) and -1 (lower is).")

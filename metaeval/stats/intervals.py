@@ -22,10 +22,19 @@ LOST_WITHOUT_A_GROUP = "no interval: undefined without one of the groups"
 
 @dataclass(frozen=True)
 class Resampling:
-    """The settings of cluster intervals. n = 0: no intervals.
+    """The settings of cluster intervals.
 
-    n, seed: resamples of whole groups, for measures that change in steps, such as ranks of systems, whose intervals are
-    percentiles. fewest: effective groups that any other interval needs.
+    Parameters
+    ----------
+    n : int, default 1000
+        Resamples of whole groups, for measures that change in steps, such as ranks of systems, whose intervals are
+        percentiles; 0: no intervals.
+    seed : int, default 0
+        Seed of the resamples.
+    level : float, default 0.95
+        Level of the intervals.
+    fewest : float, default 6.0
+        Effective groups that any other interval needs.
     """
 
     n: int = 1000

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import re
 import runpy
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 import metaeval
 from metaeval.analyses.analysis import Analysis, own_fields
-from metaeval.analyses.function_of_analysis import signature_of
+from metaeval.analyses.function_of_analysis import make_function, signature_of
 from metaeval.core import registry
 from metaeval.core.declared import flag_of, option_of
 from metaeval.report.notebook import Sheets
@@ -104,6 +105,24 @@ def test_the_stub_and_the_page_of_the_interface_are_what_the_declarations_say():
     """A public signature changes with both: run `python docs/interface_page.py`."""
     assert INTERFACE["STUB"].read_text(encoding="utf-8") == INTERFACE["stub"]()
     assert INTERFACE["PAGE"].read_text(encoding="utf-8") == INTERFACE["page"]()
+
+
+def test_every_parameter_of_the_interface_is_described():
+    """In a numpydoc section of the docstring; settings of a run in that of `RunConfig`."""
+    public = {name: getattr(metaeval, name) for name in metaeval.HOMES}
+    public |= {name: make_function(analysis, name) for name, analysis in registered().items()}
+    lacking = {}
+    for name, of in public.items():
+        kinds = ("__dataclass_fields__", "model_fields", "_fields", "__members__")
+        wanted = next((set(getattr(of, kind)) for kind in kinds if hasattr(of, kind)), None)
+        wanted = set(inspect.signature(of).parameters) if wanted is None else wanted
+        pattern = r"^(?:(?:Other )?Parameters|Attributes)\n-+\n(.*?)(?=\n\n[^\n]+\n--|\Z)"
+        sections = re.findall(pattern, inspect.getdoc(of), re.MULTILINE | re.DOTALL)
+        entries = re.findall(r"^(\S.*?)(?: : .*)?\n    \S", "\n".join(sections), re.MULTILINE)
+        elsewhere = set(metaeval.RunConfig.model_fields) if "help(metaeval.RunConfig)" in of.__doc__ else set()
+        lacking[name] = wanted - elsewhere - {word for entry in entries for word in re.findall(r"\w+", entry)}
+    assert {name: sorted(words) for name, words in lacking.items() if words} == {}
+    assert len(lacking) > 60
 
 
 def test_settings_of_a_file_count_where_the_analysis_has_them(tmp_path):

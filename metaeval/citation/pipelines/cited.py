@@ -106,7 +106,15 @@ class CitedSheets(Sheets):
         self.rows = {table.name: table for table in rows}
 
     def to_frame(self, name: str = "", rows: str = "") -> Any:
-        """Return the estimates as a data frame, or the records of the table `name`, or of the table of `rows`."""
+        """Return the estimates as a data frame, or the records of a table.
+
+        Parameters
+        ----------
+        name : str
+            A table ("": all estimates).
+        rows : str
+            In its place, a table of `rows`.
+        """
         if rows:
             return frame(self.rows[rows])
         return super().to_frame(name) if name else frame(self.estimates)

@@ -39,6 +39,7 @@ SHOW = Analysis(
 citations of each level, the statements that only several citations together support (where whole statements were
 judged), the share of chunks that hold a whole evidence set, and duplicates. Of CiteBench's file of responses: the
 queries, responses, statements and citations of each system; with --human also the ratings and the annotators.""",
+    returns="Card: A list of (label, text); of a .citeeval file a `Table`.",
     examples=[
         "data show wice",
         "data show jsonl --data mine.jsonl",

@@ -69,6 +69,7 @@ LIST = Analysis(
     summary="List the formats of answers, each with an example.",
     about="""A file's format is recognised by the fields of its first record. A record may hold a request and its reply:
 {"request": ..., "response": ...}.""",
+    returns="Table: A row for each format.",
     examples=["cite formats", "cite formats gemini"],
     options=FormatsOptions,
     run=_list,
@@ -79,6 +80,7 @@ CONVERT = Analysis(
     summary="Write answers of any format as JSON lines.",
     about="""Citations are written into the text as marks [n]; texts of sources that the answers do not hold are read
 from --sources.""",
+    returns="list of dict: A mapping for each answer, as in the file.",
     examples=["cite convert replies.jsonl -o answers.jsonl", "cite convert run.jsonl --sources texts.jsonl -o a.jsonl"],
     options=ConvertOptions,
     run=_convert,

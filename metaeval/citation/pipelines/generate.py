@@ -195,6 +195,7 @@ GENERATE = Analysis(
     about="""The strategy truncated shows the beginning of every document; summary has the model summarise each
 document first; two-stage has it choose documents by their summaries and write one sentence from their texts, until it
 stops (SCiFi, arXiv 2406.06125). Replies are stored, so that the same command continues an interrupted run.""",
+    returns="list of dict: A mapping for each answer, as in the file.",
     examples=[
         "cite generate questions.jsonl --model NAME -o answers.jsonl",
         "cite generate scifi.jsonl --model NAME --strategy two-stage --dry-run -o answers.jsonl -s negatives=5 "

@@ -62,6 +62,7 @@ ESTIMATE = Analysis(
     summary="Estimate citation quality from a metric and a few labels.",
     about="""The metric scores every citation, people label some, and the intervals include the metric's errors
 (prediction-powered inference). Beside each share stand that of the labels alone, and that of the metric alone.""",
+    returns="Estimates: `estimates[MEASURE]` is the estimate of a measure, `records` are all.",
     examples=[
         "estimate answers.jsonl --labels labels.csv --metric minilm-bertscore",
         "estimate answers.jsonl -l labels.xlsx --map level=Verdict --estimand process",

@@ -141,6 +141,7 @@ GATE_FIT = Analysis(
     about="""The promise: of unsupported citations at most --max-missed are not flagged, with confidence 1 - alpha, the
 choice of metric and threshold included. Without a metric that keeps it the exit code is 1, and the citations to label
 next are drawn.""",
+    returns="Fitted: Its `gate` is what `check_gate` takes, None where no metric keeps the promise.",
     examples=[
         "gate fit answers.jsonl --labels labels.xlsx --max-missed 0.1 -o gate.json",
         "gate fit answers.jsonl -l labels.csv -m overlap --max-unsupported 0.15 -o gate.json",
@@ -205,6 +206,7 @@ GATE_CHECK = Analysis(
     summary="Check a release: estimate its share of unsupported citations.",
     about="""The share is corrected for the metric's errors. The exit code is 1 where its lower bound is above what the
 gate allows, and 2 for bad input.""",
+    returns="GateCheck: `passed` says whether the lower bound of the share is at most what the gate allows.",
     examples=[
         "gate check release.jsonl gate.json",
         "gate check release.jsonl gate.json --junit gate.xml --markdown pr.md",

@@ -104,6 +104,7 @@ LABEL = Analysis(
     about="""The file has a row for each citation, with a blank level to fill in (full, partial or none) and the
 probability of being drawn, which estimate reads. Scores and systems are left out, so that annotators do not see
 them.""",
+    returns="Table: A row for each sampled item.",
     examples=[
         "label answers.jsonl -n 60 -o to_label.xlsx",
         "label answers.jsonl -n 60 --design stratified -m overlap -o to_label.csv",

@@ -163,7 +163,20 @@ class LoadedModelMetric(ModelMetric):
         """Return the model, loaded when first used."""
 
     def load(self, kind: Any, **arguments: Any) -> Any:
-        """Return the checkpoint loaded as `kind`, a class of transformers; arguments: of `model_loading.load_model`."""
+        """Return the checkpoint loaded.
+
+        Parameters
+        ----------
+        kind : type
+            A class of transformers.
+        **arguments
+            Of `model_loading.load_model`.
+
+        Returns
+        -------
+        object
+            The model, of that class.
+        """
         return load_model(kind, self.model_folder, self.options.dtype, self.device, **arguments)
 
     def prepare(self, sources: Sequence[str], statements: Sequence[str]) -> None:

@@ -31,6 +31,7 @@ def run(options, progress):
 LEVELS = Analysis(
     name="levels",
     summary="Count the rows of each level.",
+    returns="list of dict: Each level with its number of rows.",
     examples=["levels", "levels -d wice -n 20"],
     options=LevelOptions,
     run=run,
