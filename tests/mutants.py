@@ -41,7 +41,7 @@ from types import CodeType, FunctionType
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("metaeval", "protocols", "metrics_zoo")
-EXTRAS = {"metaeval/scoring/executors/ray.py": "ray"}
+EXTRAS = {"metaeval/scoring/executors/ray.py": "ray", "metaeval/runs/official/official_scores.py": "summac"}
 """Files whose tests are skipped where a package is missing: no mutants of them are drawn there."""
 EQUIVALENT = Path(__file__).with_name("mutants_equivalent.txt")
 CACHE = ROOT / ".mutants"
