@@ -204,3 +204,9 @@ def test_signatures_hold_the_hash_of_the_scores_by_row_number(kind):
         (row,) = [row for row in result.rows if row.kind == "metric"]
         assert f"sha256:{sha256_json(content)[:12]}" in row.signature
         assert (row.total, row.scored, row.statuses) == (10, 9, {"absent": 1})
+
+
+def test_what_cannot_be_computed_is_left_out_with_a_warning(caplog):
+    found = metaeval.evaluate_arrays([0.1, 0.9] * 9, [0, 2] * 9, range(18), protocols=["correlation", "systems"])
+    assert [result.protocol for result in found] == ["correlation"]
+    assert [said in caplog.messages for said in found.left_out] == [True]

@@ -60,6 +60,15 @@ def test_a_spreadsheet_with_a_column_for_each_metric_is_compared(cli, ran, small
     assert [row["metric"] for row in result["rows"] if row["kind"] == "metric"] == ["other"]
     recipe = cli("results", "show").out
     assert "--map score=other" in recipe
+    # What somebody emptied or rewrote in the manifest is no line.
+    manifest = tmp_path / "results/latest/manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "data": {}, "versions": ["1"]}))
+    changed = cli("results", "show").out
+    labels = "Settings", "Data", "Versions"
+    assert [[f"\n{label}: " in text for label in labels] for text in (recipe, changed)] == [
+        [True] * 3,
+        [True, False, False],
+    ]
 
 
 def test_whatever_takes_a_score_file_takes_its_columns(cli, ran, small, pairs, tmp_path):

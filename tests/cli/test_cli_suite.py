@@ -38,6 +38,17 @@ def test_with_nothing_left_it_ends_with_2(cli, monkeypatch):
     assert " data set wice: " in said
 
 
+def test_a_judge_whose_scores_are_all_stored_needs_no_key(cli, ran, fake, write_corpus, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    typed = ["-m", "llm-discrete,overlap", "-d", "jsonl", "--data", write_corpus(), "-p", "correlation", *QUICK]
+    typed += ["-s", "metric_options.llm-discrete.server=here"]
+    assert "llm-discrete" in cli("run", "--suite", *typed).err
+    with fake.ChatServer() as server:
+        ran("run", *typed, "-s", f"metric_options.llm-discrete.base_url={server.url}")
+    ended = cli("run", "--suite", *typed)
+    assert (ended.code, "Left out" in ended.err, "llm-discrete" in ended.out) == (0, False, True)
+
+
 def test_figures_of_a_job_that_is_done_run_nothing_and_leave_it_the_latest(cli, ran):
     ran("run", "-m", "overlap,rouge", "-q", *QUICK)
     Path("results/scores.sqlite").write_bytes(b"not a store any more")
