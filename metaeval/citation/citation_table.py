@@ -325,7 +325,7 @@ def judged_lines(
     stated: Sequence[Sequence[CitedStatement]],
     entails: Entails,
     untitled: Untitled,
-    reason_on_all: bool = False,
+    reason_on_all: bool,
 ) -> list[CitationLine]:
     """Return one line for each mark and each numbered statement without marks, by answer, in the order of the text.
 

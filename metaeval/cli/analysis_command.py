@@ -52,7 +52,7 @@ class _Command(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def typer_command(analysis: Analysis, for_list: bool = False) -> Any:
+def typer_command(analysis: Analysis, for_list: bool) -> Any:
     """Return the command of an analysis. for_list: it is only listed with its summary, and needs no options."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.command(analysis.name.rpartition(" ")[2], cls=_Command, help=analysis.summary if for_list else None)(

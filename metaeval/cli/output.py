@@ -140,7 +140,7 @@ def show(value: object, whole: bool = False) -> None:
         say(value)
 
 
-def show_grids(grids: Sequence[Table], whole: bool = False) -> None:
+def show_grids(grids: Sequence[Table], whole: bool) -> None:
     """Print tables one below the other, without signatures; a note of several tables stands below the last of these.
 
     whole: print each with its signatures and all of its notes.
@@ -179,7 +179,7 @@ def show_sentences(sentences: Sequence[str], cautions: Sequence[str] = ()) -> No
         console.print(notes_grid(part))
 
 
-def say_rest(folder: Path, results: Path, whole: bool, pairs: bool = False) -> None:
+def say_rest(folder: Path, results: Path, whole: bool, pairs: bool) -> None:
     """Print where the rest of a run's output is, by the short hash at the end of its folder's name.
 
     results: folder of all results. whole: everything was printed. pairs: the folder holds the pairs that were scored.

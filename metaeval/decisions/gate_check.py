@@ -292,7 +292,7 @@ def check_sheet(outcome: GateCheck) -> Table:
     )
 
 
-def junit(outcome: GateCheck, fail_on_drift: bool = False) -> str:
+def junit(outcome: GateCheck, fail_on_drift: bool) -> str:
     """Return JUnit XML: a test of the unsupported share, one for each drift value, and the flagged citations.
 
     fail_on_drift: whether the tests of drift can fail.

@@ -104,7 +104,7 @@ class Purse:
         self._in_flight += 1
         return True
 
-    def settle(self, request: ChatRequest, tokens: tuple[int, int] | None, maybe_charged: bool = False) -> None:
+    def settle(self, request: ChatRequest, tokens: tuple[int, int] | None, maybe_charged: bool) -> None:
         """Release a request's reserved cost, and book that of its tokens, (in, out).
 
         tokens: None if not counted; then the worst case is booked as unconfirmed if it was maybe charged.

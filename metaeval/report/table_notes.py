@@ -54,7 +54,7 @@ def _moves(value: Estimate, ends: tuple[float, float] | None, column: Column) ->
 
 
 def footnotes(
-    blocks: Sequence[Block], results: Sequence[Result], reasons: Mapping[str, str], spans: bool = False
+    blocks: Sequence[Block], results: Sequence[Result], reasons: Mapping[str, str], spans: bool
 ) -> tuple[Note, ...]:
     """Return a footnote for each mark in the cells of a table of these results, with counts of rows without a score.
 

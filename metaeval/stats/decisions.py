@@ -87,8 +87,8 @@ def nested_decisions(
     score: Floats,
     gold: Ints,
     group: Ints,
-    folds: int = 5,
-    seed: int = 0,
+    folds: int,
+    seed: int,
     objective: Objective = "macro-f1",
     n_levels: Literal[2, 3] = 3,
 ) -> tuple[Ints, Floats]:
@@ -132,7 +132,7 @@ def _cut_points(score: Floats, gold: Ints, n_levels: int) -> tuple[Floats, Float
     return cuts, gap, below, below[-1]
 
 
-def calibrated(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Floats:
+def calibrated(score: Floats, positive: Bools, group: Ints, folds: int, seed: int) -> Floats:
     """Return the out-of-fold probability that each row is positive, (n,), by `fit_isotonic` on the other folds' groups.
 
     score, positive, group: (n,). Raises ValueError on NaN, infinity, unlike lengths, or as `group_folds` does.
@@ -220,7 +220,7 @@ class Calibration:
     rows: Ints
 
 
-def calibration(score: Floats, positive: Bools, group: Ints, folds: int = 5, seed: int = 0) -> Calibration:
+def calibration(score: Floats, positive: Bools, group: Ints, folds: int, seed: int) -> Calibration:
     """Return the quality of isotonic probabilities, each fitted on the groups of the other folds as by `calibrated`."""
     probability = calibrated(score, positive, group, folds, seed)
     return Calibration(

@@ -206,7 +206,7 @@ def share(
     return Share(value, low, high, variance, float(lam.mean()), df, parts, unseen)
 
 
-def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float = 0.95) -> Share:
+def with_zeros(share: Share, size: Floats, zeros: Floats, estimand: Estimand, level: float) -> Share:
     """Return an estimated share extended to further items whose labels are known to be 0.
 
     size: (K,) total weight of the items of `share` by cluster; zeros: (K,) that of the further items. level: of the

@@ -193,7 +193,7 @@ def _both_levels(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return coefficients(*means)[:, 0], ratio(np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1))
 
 
-def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool = True) -> Floats:
+def soft_accuracy_of_drawn(x: Floats, y: Floats, group: Ints, draws: Draws, seed: int, inputs: bool) -> Floats:
     """Return soft pairwise accuracy on the resamples of systems and inputs that `two_way` draws, (R,).
 
     A system is not compared with its own copy. NaN where only one system is drawn. Arguments as in `two_way`.

@@ -137,7 +137,8 @@ def test_the_planned_groups_have_the_promised_power():
         # Wilson's half-width at .5 is .5 z / sqrt(n + z^2): n = (1.96 / .2)^2 - 3.84 = 92.2.
         (0.1, 0.5, None, 93),
         (0.001, 0.5, None, 960_361),
-        (0.0001, 0.5, None, None),
+        (0.00030989746, 0.5, None, 10_000_000),
+        (0.00030989745, 0.5, None, None),
         # Of N items, n labels count as n / (1 - n / N): 92.2 / (1 + 92.2 / N).
         (0.1, 0.5, 400, 75),
         (0.1, 0.5, 100, 48),

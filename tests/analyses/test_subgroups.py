@@ -118,10 +118,10 @@ def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path, recorded):
     # System a's texts are rated 0 or 1, b's 0 to 3: over all rows the measure is concordance, in a's ROC-AUC.
     topics = ("", "10", "9.5", "b", "-1")
     rows = [
-        {"id": f"{system}{n}", "group": f"g{n}", "gold": n % levels, "system": system, "subset": f"half {n % 2}"}
-        | {"scores": {"m": n % levels + n % 3, "n": n % 5}, "fields": {"topic": topics[n % 5]}}
+        {"id": f"{system}{n}", "group": f"g{n % 20}", "gold": n % levels, "system": system, "subset": f"half {n % 2}"}
+        | {"scores": {"m": n % levels + n % 3, "n": n % 5}, "fields": {"topic": topics[n % 5], "each": f"{system}{n}"}}
         for system, levels in (("a", 2), ("b", 4))
-        for n in range(20)
+        for n in range(31 - levels // 4)
     ]
     path = tmp_path / "rated.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -130,9 +130,10 @@ def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path, recorded):
     panel = load_panel(config, True)
     (sheet,) = by_part(panel, "system")
     others = {by: [recorded.sheet(one) for one in by_part(panel, by)] for by in ("topic", "subset")}
+    others["each"] = recorded.told(by_part, panel, "each")
     recorded.held("analyses-subgroups-of-ratings", others | {"system": recorded.sheet(sheet)})
 
     found = {(record["part"], record["metric"]): record for record in sheet.records}
-    gold, score = np.arange(20) % 2, np.arange(20) % 2 + np.arange(20) % 3
+    gold, score = np.arange(31) % 2, np.arange(31) % 2 + np.arange(31) % 3
     assert found["a", "m"]["measure"] == "concordance"
     assert found["a", "m"]["value"] == pytest.approx(roc_auc_score(gold, score), abs=1e-12)

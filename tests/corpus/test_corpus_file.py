@@ -95,10 +95,10 @@ def test_each_fault_is_told_with_its_place(file, recorded, monkeypatch):
 
 
 def test_all_problems_are_collected_up_to_the_limit_once_each(file):
-    write_lines(file, *GOOD, *({**STATEMENT, "id": f"t{n}", "text": ""} for n in range(5)))
-    assert [problem.line for problem in validate(file)] == [5, 6, 7, 8, 9]
+    write_lines(file, *GOOD, *({**STATEMENT, "id": f"t{n}", "text": ""} for n in range(101)))
+    assert [problem.line for problem in validate(file)] == [*range(5, 105)]
     assert len(validate(file, limit=2)) == 2
-    with pytest.raises(UserError, match=r"line 5: text is .*not empty\. \(4 more problems\)"):
+    with pytest.raises(UserError, match=r"line 5: text is .*not empty\. \(100 more problems\)"):
         read_corpus(file)
     assert [p.line for p in validate(write_lines(file, HEADER, DOCUMENT, {**STATEMENT, "text": ""}, CITATION))] == [3]
     file.unlink()

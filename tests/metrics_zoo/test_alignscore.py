@@ -107,6 +107,8 @@ def test_the_explanation_is_the_best_chunk_of_each_sentence(folder, pairs):
         assert [statement[span.start : span.end].split() for span in own] == sentences
         chunks = {" ".join(chunk.split()) for chunk in metric._chunks(source)}
         assert {" ".join(source[span.start : span.end].split()) for span in spans if span.side == "source"} <= chunks
+    texts = [f"So {'it ' * words}is. So {'it ' * 173}is." for words in (172, 173)]  # 349 and 350 words
+    assert [len(metric._chunks(text)) for text in texts] == [1, 2]
 
 
 def test_the_three_classes_are_those_of_the_chunk_that_scores(folder, pairs, by_definition):

@@ -76,11 +76,11 @@ def test_the_template_is_read_as_one_text(metric, folder):
 
 
 def test_chunks_hold_550_words_at_most(metric):
-    """Sentences of 100 words and a full stop (101 words): five make 505, six would make 606."""
-    sentence = " ".join(["Word"] * 100) + "."
-    sentences = [f"{sentence[:-1]}{letter}." for letter in "abcdefghijkl"]
+    """Sentences of 28 words and a full stop (29 words): 18 make 522, 19 would make 551."""
+    sentence = " ".join(["Word"] * 28) + "."
+    sentences = [f"{sentence[:-1]}{letter}." for letter in "abcdefghijklmnopqrst"]
     chunks = metric.chunks(" ".join(sentences))
-    assert chunks == ["\n".join(sentences[start : start + 5]) for start in (0, 5, 10)]
+    assert chunks == ["\n".join(sentences[start : start + 18]) for start in (0, 18)]
 
 
 def test_a_first_sentence_beyond_the_limit_leaves_an_empty_chunk_as_officially(metric):

@@ -40,8 +40,9 @@ def test_heavy_tails_are_warned_of_where_nothing_is_drawn_in():
     )
     assert kurtosis(rest) > correlation.HEAVY
     scaled = [HEAVY.with_score(HEAVY.score * scale) for scale in (1e-300, 1e300)]
+    scaled += [rows(np.repeat([1.0, -1.0, 0.0], [3 * n, 3 * n, 600 - 6 * n])) for n in (22, 26)]  # excess 1.5 and 0.8
     warned = [
         correlation.HEAVY_TAILS in correlation.evaluate(judged, Resampling(n=100), {"robust": how}).warnings
         for judged, how in ((HEAVY, "none"), (HEAVY, "winsor"), (NORMAL, "none"), *((one, "none") for one in scaled))
     ]
-    assert warned == [True, False, False, True, True]
+    assert warned == [True, False, False, True, True, True, False]

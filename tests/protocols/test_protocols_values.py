@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from metaeval.stats.resampling import bootstrap
-from protocols import classification, correlation, retrieval
+from protocols import classification, contrast_sets, correlation, preference, retrieval, systems, verdicts
 from protocols.contract import Judgements, Resampling
 
 POINT = Resampling(n=0)
@@ -64,6 +64,38 @@ def test_many_groups_have_the_intervals_of_few(monkeypatch):
         assert (estimate.low == left_out[key].low) == (key not in correlation.BY_RANKS)
     undefined = correlation.evaluate(constant, Resampling(n=1), {}).estimates["residual_spearman"]
     assert (undefined.value, undefined.low) == (None, None)
+
+
+@pytest.mark.parametrize("groups", [1000, 1001])
+def test_partial_coefficients_of_ranks_have_each_group_left_out_up_to_1000(groups, monkeypatch):
+    gold, noise = np.random.default_rng(0).normal(size=(2, 2 * groups))
+    row = np.arange(2 * groups)
+    given = Judgements(gold, gold + noise, row // 2, row, row % 2)
+    first = correlation.evaluate(given, Resampling(n=1), {}).estimates["residual_spearman"]
+    monkeypatch.setattr(correlation, "MOST_LEFT_OUT", 99)
+    differentiated = correlation.evaluate(given, Resampling(n=1), {}).estimates["residual_spearman"]
+    assert (first.low == differentiated.low) == (groups > 1000)
+
+
+INPUTS = np.repeat(np.arange(5), (6325, 26, 7, 3, 2))  # 20,000,000 pairs of rows share one
+
+
+@pytest.mark.parametrize(
+    ("protocol", "key", "most", "columns"),
+    [
+        (verdicts, "accuracy", 10, lambda n: (np.arange(2 * n) % n, np.arange(2 * n))),
+        (systems, "spa", 20_000, lambda n: (np.arange(n) % 2, np.arange(n), np.arange(n) % 3)),
+        (contrast_sets, "fall", 60, lambda n: (np.zeros(2 * n), np.arange(2 * n) // 2, None)),
+        (preference, "consistency", 0, lambda n: (np.arange(6363 + 2 * n) % 2, np.append(INPUTS, [5] * 2 * n))),
+    ],
+)
+def test_a_measure_takes_so_many_levels_inputs_kinds_or_pairs_and_no_more(protocol, key, most, columns):
+    measure = next(one for one in protocol.PROTOCOL.measures if one.key == key)
+    for number in (most, most + 1):
+        gold, pool, *system = columns(number)
+        kind = np.array(["original" if row % 2 == 0 else f"kind {row}" for row in range(gold.size)], np.object_)
+        given = Judgements(gold * 1.0, gold * 1.0, pool, pool, *system, kind=kind)
+        assert bool(measure.blind(given)) == (number > most)
 
 
 def test_classification_agrees_with_scikit_learn():

@@ -337,6 +337,8 @@ def test_an_estimate_above_1_is_1_and_systems_that_do_not_differ_have_none():
     flat -= flat.mean(axis=2, keepdims=True)
     assert np.isnan(disattenuated(*flat, np.arange(N), N)[0])
     assert np.isnan(disattenuated(SCORE, GOLD, np.zeros(N, dtype=int), 1)[0])
+    perfect = PROTOCOL.evaluate(rows(GOLD), Resampling(n=1), {}).estimates["sys_disattenuated"]
+    assert 0.99 < perfect.low < perfect.value == 1
 
 
 def test_a_system_with_few_rows_is_named_with_what_is_left_without_it():

@@ -15,6 +15,7 @@ from metaeval.report.rank_agreement import agreement_text, rank_agreement
 from metaeval.report.ranking_measures import Declarations, ProtocolDeclarations
 from metaeval.report.result import FULL_SUPPORT, Interval, Perfect, records
 from metaeval.report.result_tables import comparison_grid, lay_out
+from metaeval.report.table import Block, Cell, ColumnGroup, Table, TableLine
 from metaeval.report.table_files import table_text
 from metaeval.report.terminal import text_of
 from tests.report.made import any_result
@@ -65,7 +66,7 @@ def test_a_runs_first_screen_is_that_of_its_record(recorded, kind):
         text = [recorded.table(text_of(table, 80)) for table in tables]
         notes = [said([note.line for note in (*table.footnotes, *table.footer)]) for table in tables]
         panels = [*map(str, forest_panels(results, DECLARED))] if seed < 2 else []
-        sentences = said(findings(results, DECLARED)), said(cautions(results)), agreement_text(agreed)
+        sentences = said(findings(results, DECLARED)), said(cautions(results)), agreement_text(agreed * 2)
         found[f"{kind} {seed}"] = [text, notes, panels, sentences, *(table.records for table in agreed)]
     recorded.held(f"report-first-{kind.replace(' ', '-')}", found)
 
@@ -100,4 +101,8 @@ def test_papers_tables_and_the_page_are_those_of_their_record(recorded):
     shown = Results(results[:2], DECLARED, ["Left out."])
     found |= {"notebook": recorded.page(shown._repr_html_())["cells"][::9], "printed": recorded.table(repr(shown))}
     found |= {f"{n} rows": recorded.page(rows_html([{"a": at} for at in range(n)]))["cells"][-2:] for n in (0, 20, 21)}
+    for n in range(2, 8):
+        line = TableLine("n" * (38 + n), (Cell("1", ends=("0", "2")),) * n)
+        grid = Table(headings=("a",) * n, groups=(ColumnGroup("t" * 20, n),), blocks=(Block("", (line,)),))
+        found[f"{n} columns"] = recorded.table(text_of(grid)), recorded.table(table_text(grid, "latex"))
     recorded.held("report-paper", found)

@@ -98,6 +98,7 @@ def test_python_gives_functions_where_names_stand(tmp_path, quick):
     assert len(calls) == len(set(calls)) > 50, "scored anew"
     assert {row["name"] for row in stored(tmp_path)} == {"overlap"}
     assert metaeval.score(contains, ["a b"], ["b"])[0].score == 1.0
+    assert [repr(metaeval.score(contains, ["a b"] * n, ["b"] * n))[0] for n in (5, 6)] == ["[", "<"]  # 6 are counted
 
 
 EDITS = {

@@ -54,10 +54,9 @@ def test_ends_of_all_none_and_two_labels():
 
 
 def test_wilson_is_the_textbook_interval_where_labels_are_independent():
-    # 3 of 20 and z = 1.96: Wilson's ends from statsmodels' proportion_confint(3, 20, method="wilson").
-    assert wilson(0.15, 0.15 * 0.85 / 20, 20, 1e9, 0.95) == pytest.approx(
-        proportion_confint(3, 20, method="wilson"), abs=1e-6
-    )
+    for hits in (3, 20):  # of 20, with z = 1.96, as statsmodels has them
+        ends = proportion_confint(hits, 20, method="wilson")
+        assert wilson(hits / 20, hits * (20 - hits) / 20**3, 20, 1e9, 0.95) == pytest.approx(ends, abs=1e-6)
     with pytest.raises(ValueError, match="prediction"):
         ppi_mean(np.array([1.0, 0, 1]), np.array([0.5]), np.ones(4))
 

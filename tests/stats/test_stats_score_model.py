@@ -98,3 +98,13 @@ def test_many_gold_values_are_a_slope():
     constant = fit_scores(np.zeros(600), gold, group)
     assert constant.shares == (0.0, 0.0)
     assert not draw(rng, [constant])[0].any()
+
+
+@pytest.mark.parametrize("levels", [10, 11])
+def test_up_to_10_levels_have_means_of_their_own(levels):
+    rng = np.random.default_rng(levels)
+    gold, group = rng.integers(0, levels, 600) * 1.0, np.arange(600) // 6
+    model = fit_scores(rng.normal(size=600) + (gold % 2), gold, group)
+    means = np.unique(np.c_[gold, model.mean], axis=0)[:, 1]
+    assert (np.abs(np.sign(np.diff(means)).sum()) == levels - 1) == (levels > 10)  # more lie on a line
+    assert fit_scores(group * 1.0, gold, group).icc == 0.99  # least of the rows is their own

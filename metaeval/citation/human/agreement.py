@@ -185,9 +185,7 @@ def contexts_of(rated: Rated, people: People) -> list[Contexts]:
     return contexts
 
 
-def context_counts(
-    contexts: Sequence[Contexts], forced: bool = True, binary: bool = True
-) -> tuple[list[str], Ints, int]:
+def context_counts(contexts: Sequence[Contexts], forced: bool, binary: bool) -> tuple[list[str], Ints, int]:
     """Return the classes of contexts, counts of statements, (annotators' class, judge's class), and those left out.
 
     The annotators' class is that of more than half of those who named one; left out are statements without such a

@@ -33,7 +33,7 @@ class StatementLevels:
 Statements = Sequence[StatementLevels]
 
 
-def trec_support(answer: Statements, every: bool = False, hard: bool = False) -> tuple[float, float]:
+def trec_support(answer: Statements, every: bool, hard: bool) -> tuple[float, float]:
     """Return TREC RAG's weighted precision and recall, by each sentence's first citation, or by all if `every`.
 
     A sentence's value is the mean level of its judged citations; hard: only full support counts. Precision divides by

@@ -1,6 +1,8 @@
 """The table of judged citations, on paper: values, bounds, ranks under two judges, flips and causes; its row files."""
 
 import json
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -117,7 +119,15 @@ def test_all_that_is_told_of_the_tables_on_paper_is_as_recorded(sheets, told, re
     # The factor multiplies the value of the system, and not that of an answer; what has no judge has no rank.
     words = {"words": means([4.0] * 10), "f1": means([0.5] * 10)}
     open_.add(TEXT, lambda missing: words, whole={"all": lambda rows: float(rows.size)})
-    results = {"two": sheets, "three": turned.done(()).value, "open": open_.done(()).value}
+    # One supports 0 to 6 answers of the systems, the other 6 to 0; the last answer of each system lacks its verdict.
+    many = table(answers=[replace(ANSWERS[0], id=f"{n}", group=f"{n % 7}", system=f"{n // 7}") for n in range(49)])
+    lacking = [(f"{n}", "claim", "Claim.", "failed") for n in range(6, 49, 7)]
+    for judge, held in (("up", [n % 7 < n // 7 for n in range(49)]), ("down", [n % 7 < 6 - n // 7 for n in range(49)])):
+        recall = partial(
+            lambda held, open_: {"recall": means([open_ if n % 7 == 6 else own for n, own in enumerate(held)])}, held
+        )
+        many.add(judge, recall, lacking=lacking)
+    results = {"two": sheets, "three": turned.done(()).value, "open": open_.done(()).value, "many": many.done(()).value}
     recorded.held("cited-tables", {name: [told(one), len(one.estimates)] for name, one in results.items()})
 
 

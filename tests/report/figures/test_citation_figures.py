@@ -57,7 +57,7 @@ def answers(tmp_path):
     path = tmp_path / "answers.json"
     # A sentence that is too long to parse has no tree.
     text = f"Cups {'and cups ' * 200}are of glass [1]. Cups are of glass [1] or of plastic [2]."
-    item = {"id": "1", "question": "?", "output": text, "docs": passages}
+    item = {"id": "1", "question": "?", "output": " ".join([text] * 7), "docs": passages}
     path.write_text(json.dumps([item]), encoding="utf-8")
     return path
 
@@ -79,8 +79,8 @@ def test_jobs_of_pipelines_are_drawn_together(tmp_path, answers, recorded):
     assert {(bar["judge"], bar["measure"]): bar["value"] for bar in bars} == told
     assert ({bar["measure"] for bar in bars}, level) == ({"recall", "precision", "f1"}, 0.95)
     drawn = citation_figures(folders)
-    assert list(drawn) == ["figure-pipelines", f"tree-{folders[1].name}-1"]
-    ((parse, claims, _),) = trees_of(folders[1])
+    assert list(drawn) == ["figure-pipelines", *(f"tree-{folders[1].name}-{number}" for number in range(1, 7))]
+    (parse, claims, _), *_ = trees_of(folders[1])
     _, _, lines = sentence_tree("Cups are of glass [1], or in [2] of plastic[3][4].", "small")
     recorded.held("aliice-figures", {"bars": bars, "tree": [parse, claims], "lines": lines}, whole=True)
 
