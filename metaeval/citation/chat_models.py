@@ -385,20 +385,18 @@ class _Asker:
             plain = isinstance(session, BatchSession) and session.holds(request.plain) and not session.holds(request)
             return "json" if plain else "json_schema"
         session = self._open()
-        ledger = session.ledger
+        form: ReplyForm = "json_schema"
         try:
             (answer,) = session.ask([request])
         except EndpointError as error:
             if error.cause not in (Cause.REFUSED, *PASSING):
                 raise
-            # It is asked again, with the others or without its schema, and counted there.
-            ledger.failed -= Counter([error.cause])
-            return "json" if error.cause is Cause.REFUSED else "json_schema"
+            answer, form = Failure(error.cause, str(error)), "json" if error.cause is Cause.REFUSED else "json_schema"
         if isinstance(answer, Reply):
-            ledger.stored -= 1  # the run below takes it from the store and counts it again
-        else:
-            ledger.failed -= Counter([answer.cause])
-        return "json_schema"
+            session.ledger.stored -= 1  # the run below takes it from the store and counts it again
+        else:  # it is asked again, with the others or without its schema, and counted there
+            session.ledger.failed -= Counter([answer.cause])
+        return form
 
     def note(self) -> str:
         if self.session is None:

@@ -18,10 +18,10 @@ Checks = tuple[Callable[[Any], None], ...]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Generate one test for each check of each named object; end pytest with exit code 4 if none is named."""
+    """Generate one test for each check of each named object; pytest ends with exit code 2 if none is named."""
     cases = list(_cases(metafunc.config))
     if not cases:
-        pytest.exit("Nothing to check: give --metric or --protocol, as module:NAME.", returncode=4)
+        raise pytest.Collector.CollectError("Nothing to check: give --metric or --protocol, as module:NAME.")
     metafunc.parametrize(("checks", "subject"), [case[1:] for case in cases], ids=[case[0] for case in cases])
 
 
@@ -37,7 +37,7 @@ def _cases(config: pytest.Config) -> Iterator[tuple[str, Checks, Any]]:
             try:
                 value = as_class(registry.find(kind, name, code=True))
             except UserError as error:
-                pytest.exit(str(error), returncode=4)
+                raise pytest.Collector.CollectError(str(error)) from error
             subject = subject_of(value, *arguments, "" if ":" in name else name)
             yield from ((f"{name}-{check.__name__}", checks[: n + 1], subject) for n, check in enumerate(checks))
 

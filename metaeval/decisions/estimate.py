@@ -127,7 +127,7 @@ def estimate(
         if not assume_sample:
             check_sample(items, labelled, {column.name: sides[-1].score})
     three = any(side.labels.three for side in sides)
-    rows = [claim_rows(side) if side.items.claims else citation_rows(side, three) for side in sides]
+    rows = [claim_rows(side, of) if (of := side.items.claims) else citation_rows(side, three) for side in sides]
     shares = [{name: estimate_shares(mean, estimand, level) for name, mean in measures.items()} for measures in rows]
     estimates = [
         estimate_of(side, name, measures[name], *pair, estimand, level)

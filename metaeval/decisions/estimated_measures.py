@@ -17,7 +17,7 @@ from metaeval.citation.stated_answers import TITLES
 from metaeval.core.errors import UserError, shown
 from metaeval.corpus.model import SupportLevel
 from metaeval.decisions.citation_items import CitationItems
-from metaeval.decisions.claim_questions import ClaimMeasure
+from metaeval.decisions.claim_questions import ClaimMeasure, Claims
 from metaeval.decisions.item_labels import ItemLabels, LabelledItems
 from metaeval.decisions.item_scores import filled
 from metaeval.report.table import Record, Scalar
@@ -155,8 +155,8 @@ def _by_cluster(items: CitationItems, groups: Sequence[str], size: Floats | None
     return np.bincount([code[group] for group in groups], size, len(code)).astype(np.float64)
 
 
-def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
-    """Return, by measure, the rows of recall and precision of the items' pipeline; empty for items without claims.
+def claim_rows(side: LabelSide, claims: Claims) -> dict[str, LabelRows]:
+    """Return, by measure, the rows of recall and precision of the pipeline of the items' claims.
 
     Precision is left out where a claim with labels lacks one that its precision needs. Both are means over answers of
     each answer's share, as in the pipeline, so that a claim's weight depends on the number of claims of its answer.
@@ -164,9 +164,6 @@ def claim_rows(side: LabelSide) -> dict[str, LabelRows]:
     decide no recall.
     """
     items, sample = side.items, side.judged.sample
-    claims = items.claims
-    if claims is None:
-        return {}
     full = side.judged.label(FULL) > 0.5
     place = {int(row): number for number, row in enumerate(sample.rows)}
     drawn = [[place[row] for row in claim.items.values() if row in place] for claim in claims.claims]

@@ -10,7 +10,7 @@ import platform
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from json.encoder import encode_basestring
@@ -320,8 +320,6 @@ def _plain(value: Any, content: bool = False) -> Any:
         return _plain(Path(value.removeprefix(FILE_PREFIX)), content)
     if isinstance(value, Path):
         return sha256_file(value) if content and value.is_file() else str(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value), content)
     return value if isinstance(value, str | int | float | None) else str(value)
 
 

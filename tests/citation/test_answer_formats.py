@@ -79,6 +79,8 @@ def test_a_report_can_be_a_markdown_file_and_what_is_left_out_is_told(tmp_path, 
     assert any(level == "INFO" and "read as research: 1 answer, 4 citations" in says for level, says in told)
     assert any(level == "WARNING" and "cited sources have no text" in says for level, says in told)
     assert any("1 list of 2 sources" in says for _, says in told)
+    sources = written(tmp_path, {"answer": read_answers(path)[0].id, "index": 0, "text": B}, name="s.jsonl")
+    assert {row.source[-len(B) :] for row in items_of(path, sources=sources).rows if row.source} == {B}
 
 
 def test_vectaras_table_has_a_row_for_each_passage(tmp_path):

@@ -115,9 +115,11 @@ def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(ran, fake, answers, 
     [
         ("scifi answers.jsonl", "A parser makes the facts: no chat model is asked"),
         (f"scifi answers.jsonl --replay {RECORDED}", f"The replies are in {RECORDED}: no chat model is asked"),
+        ("tables-scifi answers.jsonl", "A parser makes the facts: no chat model is asked"),
+        (f"meta rated.jsonl --pipelines citeeval --replay {RECORDED}", f"The replies are in {RECORDED}: no chat model"),
         ("meta rated.jsonl", "No pipeline here asks a chat model: nothing is sent, and nothing is paid."),
     ],
-    ids=["parser", "replay", "metrics"],
+    ids=["parser", "replay", "tables", "replayed judge", "metrics"],
 )
 def test_a_dry_run_says_that_nobody_is_asked(ran, answers, typed, says):
     assert ran("cite", *typed.split(), "--nli", "overlap", "--dry-run").out.startswith(says)
@@ -180,9 +182,15 @@ def test_a_plan_is_a_text_in_python(answers):
     assert "requests" in said
 
 
-def test_two_names_of_one_option_are_refused(answers):
-    with pytest.raises(metaeval.core.errors.UserError, match="metrics is another name of nli"):
-        metaeval.cite.alce("answers.jsonl", nli="overlap", metrics="rouge")
+def test_two_names_of_one_option_are_refused_and_names_that_are_none(answers):
+    wrong = {"metrics is another name of nli": {"nli": "overlap", "metrics": "rouge"}, "nli is 5": {"nli": 5}}
+    for says, given in wrong.items():
+        with pytest.raises(metaeval.core.errors.UserError, match=says):
+            metaeval.cite.alce("answers.jsonl", **given)
+    listed = metaeval.cite.formats()
+    assert [metaeval.cite.formats(name=row["format"]).records for row in listed.records] == [[row] for row in listed]
+    with pytest.raises(metaeval.core.errors.UserError, match="'trec'"):
+        metaeval.cite.formats(name="trc")
 
 
 REWRITE = "rewrite answers.jsonl --base-url http://127.0.0.1:9/v1 -s chat.retries=0 --nli overlap"

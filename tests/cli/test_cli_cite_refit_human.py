@@ -35,6 +35,8 @@ def bench(citebench):
 
 
 def test_the_coefficients_solve_people_s_ratings(ran, recorded, bench, tmp_path):
+    planned = ran("cite", "refit", bench[0], "--human", bench[1], "-s", "edits=human", "--dry-run").out
+    assert ("nothing is paid" in planned, (tmp_path / "results").exists()) == (True, False)
     out = ran("cite", "refit", bench[0], "--human", bench[1], "-s", "edits=human", *QUICK).out
     assert "18 judgements with citations, edits and a rating, in 6 answers of 6 groups" in " ".join(out.split())
     recorded.held("refit-human", recorded.sheets(tmp_path / "results" / "latest"))

@@ -234,6 +234,10 @@ def test_a_gate_reads_the_texts_of_sources_from_a_file(ran, answers):
     ran("gate", "check", "bare.jsonl", "gate.json", "--sources", "texts.jsonl", "--max-unsupported", "0.9")
     (record,) = load_table(Path("results/latest/gate-check.json")).records
     assert record["citations"] == 120
+    for words in (["answers.jsonl"], ["bare.jsonl", "--sources", "texts.jsonl"]):
+        ran("estimate", *words, "-l", "labels.csv", "-m", "overlap", "--results", words[0][:-6])
+    first, other = (load_table(Path(name, "latest", "estimate.json")).records for name in ("answers", "bare"))
+    assert [row["low"] for row in first] == [row["low"] for row in other]
 
 
 def test_metrics_that_are_not_named_are_scored_until_one_will_do(ran, answers):
@@ -279,6 +283,14 @@ def test_a_gate_that_is_not_good_enough_says_what_would_tell(cli, recorded):
     assert sum(row.text("level") == "" for row in more) == 40
     told = [(row.text("id"), row.text("level"), float(row.text("probability"))) for row in more[::6]]
     recorded.held("decisions-next", {"drawn": told})
+    # Beside labels of unequal probabilities nothing can be drawn, and beside those of all citations nothing is left.
+    uneven = [("id", "level", "probability"), *((*row, 0.4 + n % 2 / 10) for n, row in enumerate(few))]
+    Path("labels.csv").write_text(csv_text(uneven))
+    table("all.csv", 40, 0.3, 1)
+    for name, labels in ("fit.csv", "labels.csv"), ("all.csv", "all.csv"):
+        ended = cli("gate", "fit", name, "-l", labels, "-m", "cheap", "-o", "gate.json")
+        assert (ended.code, "to label next" in ended.err) == (1, name == "fit.csv")
+        assert not Path("results/latest/label-next.csv").exists()
 
 
 def test_a_gate_that_was_changed_is_refused(refused, gate):

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 from own.gap import GAP, evaluate, replicates
 
+from metaeval.core.errors import UserError
 from metaeval.scoring.contract import Combination, Metric, MetricOptions, PairScore, Span, Status, ThreeWay
 from metaeval.stats.resampling import bootstrap
 from metrics_zoo.overlap import Overlap
@@ -269,3 +270,4 @@ KEY_ERRORS = _failing(lambda rows, *_: np.isinf(rows.score).any(), KeyError("sco
 GOLDLESS = _failing(lambda rows, *_: np.isnan(rows.gold).any(), TypeError("gold"))
 SEEDS = _failing(lambda rows, resampling, _: resampling.seed < 0, KeyError("seed"))
 HALVES = _failing(lambda rows, resampling, options: options["form"] == "halved", KeyError("half"))
+HALF_REFUSED = _failing(lambda rows, resampling, options: options["form"] == "halved", UserError("half"))

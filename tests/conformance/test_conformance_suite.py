@@ -87,7 +87,7 @@ def _summed(values):
 
 def test_typed_as_an_outsider_does_the_suite_fails_with_its_sentences(conformance):
     code, said = conformance("--metric=scratch:NoLicence", "--metric=scratch:SharedWords")
-    assert code == 1, said
+    assert (code, "9 failed, 13 passed" in said) == (1, True), said
     assert "The card's licence is empty: fill it" in said
     assert "test_contract[scratch:SharedWords" not in said
     assert "assert " not in said
@@ -95,7 +95,8 @@ def test_typed_as_an_outsider_does_the_suite_fails_with_its_sentences(conformanc
 
 
 def test_without_a_name_or_with_a_wrong_one_the_suite_says_what_to_give(conformance):
-    assert "Nothing to check: give --metric or --protocol" in conformance()[1]
-    code, said = conformance("--metric=overlapp")
-    assert code != 0
-    assert "Did you mean 'overlap'" in said
+    wrong = {"Nothing to check: give --metric or --protocol": (), "Did you mean 'overlap'": ("--metric=overlapp",)}
+    for sentence, typed in wrong.items():
+        code, said = conformance(*typed)
+        assert (code, sentence in said, "_generate_tests" in said) == (2, True, False)
+    assert conformance("--metric=overlap", "--option=steem=true")[0] == 1

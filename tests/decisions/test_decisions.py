@@ -1,5 +1,7 @@
 """Estimates, draws and gates of made-up citations: their numbers, tables and sentences, held against records."""
 
+import base64
+import gzip
 import json
 import random
 import re
@@ -18,7 +20,7 @@ from metaeval.decisions.gate_model import Terms
 from metaeval.decisions.item_labels import labelled_sample, labels_of
 from metaeval.decisions.item_scores import data_of
 from metaeval.decisions.label_forms import FORMS
-from metaeval.decisions.label_sampling import draw
+from metaeval.decisions.label_sampling import draw, write_questions
 from metaeval.decisions.sample_check import _unlike, check_sample
 
 MADE = json.loads(Path(__file__).with_name("made.json").read_text(encoding="utf-8"))
@@ -83,6 +85,7 @@ def test_estimates(recorded):
     both = levels_of(rows, 2) | levels_of(other, 2)
     alike = {f"x/{name}": "full" for name in levels_of(rows, 3)} | {f"y/{name}": "none" for name in levels_of(rows, 5)}
     blank = [{"id": row["id"], "level": row["truth"] * (n % 5 > 0)} for n, row in enumerate(rows[::3])]
+    own = [[{**row, "level": row["truth"]} for row in each] for each in (rows, other)]
     voted = [
         {"id": row["id"], "level": "full" if who and n % 4 else row["truth"], "annotator": who}
         for who in (0, 1)
@@ -109,8 +112,12 @@ def test_estimates(recorded):
         "ids alike": (x, alike, "good", y),
         "in part": (several, levels_of(several, 2), "good"),
         "one label": (rows, {"c1": "full"}, "good"),
+        "no statement whole": (several, {row["id"]: row["truth"] for row in several[:16]}, "good"),
+        "own levels": (*own[:1], None, "good", *own[1:]),
+        "read labels": (x, labels_of(levels_of(rows, 2), x), "good"),
+        "no texts": (replace(x, rows=[replace(row, statement="") for row in x.rows]), levels_of(rows, 2), "overlap"),
     }
-    alone = ("gaps", "one level", "design", "annotators", "other unlabelled", "in part", "two by design")
+    alone = "gaps|one level|design|annotators|other unlabelled|in part|two by design|no texts|read labels".split("|")
     each = [(name, of) for name in given for of in ("set", "process") if of == "set" or name not in alone]
     recorded.held("decisions-estimates", {f"{name}/{of}": refused(estimated, of, *given[name]) for name, of in each})
 
@@ -124,10 +131,13 @@ def drawn(n, design="random", unit="item", metric="good", seed=0, beside=None):
     return [found.rows, found.probability, found.stratum, found.unit, found.known, found.records[:1], existing]
 
 
-def test_draws_of_items_to_label(recorded):
+def test_draws_of_items_to_label(recorded, tmp_path):
     found = {name: refused(drawn, *arguments) for name, arguments in MADE["draws"].items()}
     named = items_of([{**row, "question": f"q {row['answer_id']}", "answer_id": ""} for row in rows_of("few")])
     fields = [draw(items, 2).fields for items in (named, items_of(rows_of("few")))]
+    write_questions(draw(named, 3), tmp_path / "page.html")
+    (packed,) = re.findall(r'id="items">\n([^<]*)\n</script>', (tmp_path / "page.html").read_text(encoding="utf-8"))
+    found["page"] = json.loads(gzip.decompress(base64.b64decode(packed)))
     recorded.held("decisions-draws", found | {"fields": fields, "forms": FORMS, "data": vars(data_of(named))})
 
 

@@ -132,6 +132,9 @@ def test_advice_on_further_labels_is_a_range_within_the_file(recorded):
     said = {str(each): fit_sentences(replace(more, wanted=each))[-1] for each in wanted}
     kinds = "would not do", "would do", "cannot be told"
     recorded.held("gate-advice", {of: [text, [kind in text for kind in kinds]] for of, text in said.items()})
+    rows, levels = one_population(720)
+    few = fit(rows, {name: levels[name] for name in Random(0).sample([*levels], 60)}, ["m"], Terms(max_missed=0.2))
+    assert re.findall(r"\d+", fit_sentences(few)[-1]) == [f"{number:.0f}" for number in few.wanted]
 
 
 def test_a_metric_is_hopeless_only_where_its_labels_show_it():

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from metaeval.core.errors import UserError
+from metaeval.corpus.sentences import SentenceSplitter
+from metaeval.runs.verify_metric import RECIPES
 from metaeval.scoring.contract import Status
 from metaeval.scoring.engine import score_pairs
 from metrics_zoo import summac_image
@@ -189,7 +191,7 @@ def test_broken_layers_are_one_sentence(layers, tmp_path):
     assert not (tmp_path / "made").exists()
 
 
-def test_layers_are_fetched_once_and_checked(layers, serve_with, monkeypatch, tmp_path):
+def test_layers_are_fetched_once_and_checked(folder, layers, serve_with, monkeypatch, tmp_path):
     content, asked = layers.read_bytes(), []
 
     class Origin(BaseHTTPRequestHandler):
@@ -207,10 +209,15 @@ def test_layers_are_fetched_once_and_checked(layers, serve_with, monkeypatch, tm
     digest = hashlib.sha256(content).hexdigest()
     for name, value in {"URL": f"{serve_with(Origin)}/conv.bin", "SHA256": digest, "_SIZE": len(content)}.items():
         monkeypatch.setattr(summac_image, name, value)
+    metric = SummaCConv(SummaCConv.Options(model=folder))
+    assert "2 kB" in metric.lacking_extra
     for _ in range(2):
         assert find_convolution(None, "percentile", "e").sha256 == digest
     assert asked == ["/conv.bin"]
     (path,) = (tmp_path / "cache").rglob("conv.bin")
+    assert metric.lacking_extra == ""
+    vars(metric)["splitter"] = SentenceSplitter("nltk", None)  # the official package splits so
+    assert RECIPES["summac-conv"].settings(metric)["options"]["start_file"] == str(path.resolve())
     path.write_bytes(b"half")
     assert find_convolution(None, "percentile", "e").sha256 == digest
     assert len(asked) == 2

@@ -6,9 +6,11 @@ import pytest
 
 from metaeval.analyses.readiness import ReadinessState, readiness, registered_states
 from metaeval.core import registry
+from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
-from metaeval.runs.metrics import load_metric
+from metaeval.runs.metrics import able_defaults, load_metric
 from metaeval.scoring import contract
+from metrics_zoo.alignscore import find_backbone, published_backbone
 from tests.cli.samples import with_options
 
 PINNED = "c7b3148015d4ddc263f6e2acb2689e90ac061669"  # the revision of FactCC that is read
@@ -102,3 +104,18 @@ def test_a_plug_in_that_cannot_be_imported_breaks_only_itself(tmp_path, monkeypa
 
 def test_every_registered_metric_can_be_imported():
     assert [str(one.detail) for one in registered_states() if one.state is ReadinessState.BROKEN] == []
+
+
+def test_alignscore_needs_the_pinned_files_of_its_backbone_too(no_network, hub):
+    metric, wanted = load_metric("alignscore", with_options("alignscore", ["size=base"])), published_backbone("base")
+    assert metric.lacking_extra.endswith("(FacebookAI/roberta-base)")
+    files = ("config.json", "merges.txt", "tokenizer.json", "vocab.json")
+    hub(wanted.hub_id, wanted.revision, files)
+    assert (metric.lacking_extra, find_backbone("base", None).files) == ("", files)
+
+
+def test_default_metrics_without_their_packages_are_left_out_and_named(monkeypatch, caplog):
+    monkeypatch.setattr(contract, "version_of", lambda name: "none")
+    monkeypatch.setattr(contract, "find_spec", lambda name: None)
+    kept, every = able_defaults(RunConfig()).metrics, RunConfig().metrics
+    assert [name not in caplog.text for name in every] == [name in kept for name in every] != [True] * len(every)

@@ -137,8 +137,8 @@ def test_a_list_that_fails_takes_no_score_of_another_and_only_what_is_missing_is
 def test_what_every_call_would_raise_ends_the_run_at_once_and_keeps_the_others(tmp_path, in_loop, error):
     @metaeval.metric(identity="ends 1", concurrency=16)
     def judge(source, statement):
+        time.sleep({"s0": 0.3, "s1": 0.6}.get(statement, 0))  # one call is in flight at the end
         if statement == "s0":
-            time.sleep(0.3)
             raise error
         return 1.0
 

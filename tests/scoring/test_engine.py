@@ -1,6 +1,8 @@
 """The engine: unique pairs once, longest first, resumed without recomputing, plug-in faults caught."""
 
+import os
 import random
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -187,3 +189,29 @@ def test_progress_counts_served_pairs_as_done(tmp_path):
         total = len({*job(30), ("new", "new")})
         score_pairs(Lengths(), [*job(30), ("new", "new")], store, lambda done, all_: seen.append((done, all_)))
     assert seen == [(total - 1, total), (total, total)]
+
+
+def test_a_block_that_another_run_scores_is_waited_for_and_then_taken_from_the_store(tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO", logger="metaeval")
+    (begun, begins), (waits, ends), naps, told = os.pipe(), os.pipe(), [], []
+
+    def run(metric, tell=None):
+        with ScoreStore(tmp_path / "s.sqlite") as store:
+            return score_pairs(metric, job(60), store, tell)
+
+    def nap(seconds):
+        naps.append(seconds)
+        if len(naps) == 4:
+            os.write(ends, b"1")
+            os.waitpid(child, 0)
+
+    if not (child := os.fork()):
+        held = Lengths()
+        held.prepare = lambda *_: os.read(waits, os.write(begins, b"1"))
+        run(held)
+        os._exit(0)
+    os.read(begun, 1)
+    monkeypatch.setattr("metaeval.scoring.engine.time", SimpleNamespace(sleep=nap))
+    assert run(Lengths(), lambda *_: told.append(len(naps))).answers == score_pairs(Lengths(), job(60)).answers
+    assert [told.count(number) for number in range(1, 6)] == [1, 1, 1, 1, 0]
+    assert [record.args for record in caplog.records if "locked" in record.message] == [(1,)]

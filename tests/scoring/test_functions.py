@@ -115,6 +115,8 @@ class Base(Metric):
     weight = {k} - 4
 class own(Base):
     card = MetricCard(name="own", family="own", summary="length", paper="", licence="own")
+    def __init__(self, options=None):
+        super(own, self).__init__(options)
     def score(self, sources, statements):
         return [PairScore(self.weight * len(statement)) for statement in statements]
 """,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from dataclasses import asdict, replace
 from itertools import product
 from types import SimpleNamespace
@@ -179,9 +180,9 @@ def test_controls_have_the_scores_and_the_groups_that_they_had(recorded):
 class Scripted(Pool):
     """Workers that answer at once; one dies over a pair in `deadly`, as often as that says. sent: in order."""
 
-    def __init__(self, deadly):
-        super().__init__(1)
-        self.deadly, self.sent, self.starts = deadly, [], 0
+    def __init__(self, deadly, place):
+        super().__init__(2 if "start 1" in deadly else 1)
+        self.deadly, self.place, self.sent, self.starts = deadly, place, [], 0
 
     def start(self, number):
         self.starts += 1
@@ -201,10 +202,13 @@ class ScriptedWorker(Worker):
         numbers = [statement for _, statement in texts or ()]
 
         def reply():
-            for text in numbers if texts else ["start"]:
+            # Of two workers the second one fails once the first is ready, which goes on when it is alone.
+            while self.pool.size == 2 and (numbers or (self.number and not self.pool._children[0].ready)):
+                time.sleep(0.001)
+            for text in numbers if texts else ["start", f"start {self.number}"]:
                 if self.pool.deadly.get(text, 0):
                     self.pool.deadly[text] -= 1
-                    raise WorkerLostError(f"was killed over {text}")
+                    raise WorkerLostError(f"was killed over {text}", self.pool.place)
             if not texts:
                 return {"ready": True, "said": ["hello"]}
             if 66 in numbers:
@@ -218,14 +222,17 @@ class ScriptedWorker(Worker):
 
 
 DEATHS = {"none": {}, "thrice": {3: 3}, "always": {3: 99}, "start": {"start": 2}, "never": {"start": 3}, "refused": {}}
+DEATHS |= {"machines": {3: 5}, "one of two": {"start 1": 3}}
 
 
 def test_one_worker_gets_blocks_ahead_dies_is_replaced_and_its_pairs_are_halved(recorded, caplog, monkeypatch):
     texts, found = [f"t{number}" for number in range(80)], {}
     recipe, context = WorkerRecipe(("own",), {}, (), {}), Context(texts, texts)
     for name, deadly in DEATHS.items():
-        monkeypatch.setattr(worker_pool, "AHEAD", 1 if name == "always" else 2)  # else it would race with its death
-        sizes, pool, tasks = ([4, 70] if name == "refused" else [4, 3, 1, 5]), Scripted({**deadly}), []
+        ahead = 1 if name in ("always", "machines") else 2  # else it would race with its death
+        monkeypatch.setattr(worker_pool, "AHEAD", ahead)
+        sizes, tasks = ([4, 70] if name == "refused" else [4, 3, 1, 5]), []
+        pool = Scripted({**deadly}, "m" * (name == "machines"))
         for number, size in enumerate(sizes):
             own = texts[sum(sizes[:number]) :][:size]
             tasks.append(BlockTask(number, [b""] * size, list(zip(own, own, strict=True)), (0, 2)))

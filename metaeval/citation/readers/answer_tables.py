@@ -63,6 +63,8 @@ def cited_columns(table: UserTable, columns: Mapping[str, str], can_map: bool = 
     chosen = mapped(CITATIONS, columns)
     roles = table.find(CITATIONS, chosen)
     sources = _source_headings(table, roles)
+    if not sources:
+        table.find(CITATIONS, chosen, ["source"])
     text = ""
     if row := _marked(table, chosen.get("statement", "")):
         heading = chosen["statement"]
@@ -94,7 +96,7 @@ def _source_headings(table: UserTable, roles: Mapping[str, str]) -> list[str]:
 
     That of the role "source" and those that differ from it by a number, in the order of the numbers; a number without a
     column gives "" (if the numbers begin at 0 or 1 and end by 100). Without either, all plural headings (Sources,
-    Passages ...). Raises `ColumnsError` or another `UserError` if there are none.
+    Passages ...).
     """
     first = roles.get("source", "")
     stems = [_numbered(first)[0]] if first else [plain_heading(name) for name in (*CITATIONS["source"], *PLURALS)]
@@ -110,10 +112,7 @@ def _source_headings(table: UserTable, roles: Mapping[str, str]) -> list[str]:
         numbers = dict.fromkeys(ordered, 0)
     if first or numbers:
         return [*([first] if first and first not in numbers else []), *numbers]
-    if plurals := [heading for heading in others if plain_heading(heading) in PLURALS]:
-        return plurals
-    table.find({"source": CITATIONS["source"]}, {}, ["source"])
-    return []
+    return [heading for heading in others if plain_heading(heading) in PLURALS]
 
 
 def _numbered(heading: str) -> tuple[str, int]:

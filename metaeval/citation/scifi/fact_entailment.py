@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from metaeval.citation.citation_table import find_place, premise, verdicts_on
@@ -47,8 +47,9 @@ def counter(unit: str) -> Count:
     try:
         from transformers import AutoTokenizer
 
+        load = partial(AutoTokenizer.from_pretrained, unit, trust_remote_code=False)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(unit, local_files_only=True, trust_remote_code=False)
+            tokenizer = load(local_files_only=True)
         except OSError:  # not in a folder, and not in the cache
             if Path(unit).is_dir():
                 raise
@@ -56,7 +57,7 @@ def counter(unit: str) -> Count:
 
             # One request first: without a network, or with a wrong id, transformers would try again and again.
             model_info(unit, timeout=5.0)
-            tokenizer = AutoTokenizer.from_pretrained(unit, trust_remote_code=False)
+            tokenizer = load()
     except ModuleNotFoundError as error:
         raise UserError(f"tokenizer={unit} needs {error.name}: type {install_extra('models')}.") from error
     except Exception as error:  # a broken or missing tokenizer ends in errors of several libraries

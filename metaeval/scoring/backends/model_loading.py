@@ -5,7 +5,6 @@ Modules are replaced by faster ones with the same numbers: linear layers through
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -224,9 +223,7 @@ def free_memory(device: str) -> int | None:
             fields = dict(line.split(":", 1) for line in file)
         return int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError):
-        names = ("SC_AVPHYS_PAGES", "SC_PAGE_SIZE")
-        known = hasattr(os, "sysconf") and all(name in os.sysconf_names for name in names)
-        return os.sysconf(names[0]) * os.sysconf(names[1]) if known else None
+        return None
 
 
 def pick_device(wish: str) -> str:

@@ -61,6 +61,8 @@ def test_values_of_systems_and_of_single_answers(cited, sheets):
     alone = {row["answer"]: (row["recall"], row["f1"]) for row in sheets.rows["answers:left"]}
     assert (alone["ax"], alone["bz"]) == ((1.0, 1.0), (0.0, 0.0))
     assert cited.estimates["left", "a", "f1"].value == 1
+    frames = sheets.to_frame(rows="answers:left"), sheets.to_frame("flips"), sheets.to_frame()
+    assert [*map(len, frames)] == [len(ANSWERS), len(sheets["flips"].records), len(sheets.estimates)]
 
 
 def test_two_judges_agree_in_part_and_a_flip_names_its_systems_and_its_leads(sheets):
@@ -106,6 +108,7 @@ def test_what_all_answers_add_is_the_whole_reversal(cited, factor):
     }
     reversal = (value[0, 0] - value[0, 1]) - (value[1, 0] - value[1, 1])
     assert sum(cause["adds"] for cause in flip_causes(cited, [one, other], 0, 1)) == pytest.approx(reversal, abs=1e-14)
+    assert flip_causes(cited, [one, harmonic(one, other)], 0, 1) == []
 
 
 def test_all_that_is_told_of_the_tables_on_paper_is_as_recorded(sheets, told, recorded):

@@ -4,6 +4,7 @@ Replies are made by hand and written by `recording`, then read back as a user's 
 """
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
@@ -269,8 +270,11 @@ def test_in_the_scenario_of_cited_statements_both_sides_leave_the_others_out(com
     hold("citeeval-baselines-cited", every(found))
 
 
-def test_a_metric_with_three_classes_labels_too(compared, hold):
+def test_a_metric_with_three_classes_labels_too(compared, hold, monkeypatch):
+    told, name = [], "metaeval.report.notebook.notebook_progress"
+    monkeypatch.setattr(name, lambda: nullcontext(lambda *own: told.append(own)))
     found = compared(baselines=("attrscore", "attrscore:my_ways:Ways"))
+    assert [own for own in told if own[0] == "my_ways:Ways"] == [("my_ways:Ways", 4, 4)]
     hold("citeeval-labels", every(found))
     with pytest.raises(UserError, match="'overlap' gives one score"):
         compared(baselines=("attrscore:overlap",))

@@ -1,6 +1,8 @@
 """Checkpoints from a hub on loopback: fetched once, one format of weights, and each refusal in a sentence."""
 
+import hashlib
 import json
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +99,22 @@ def test_a_hub_cannot_place_a_file_outside_of_the_model(serve_hub, tmp_path, nam
     assert said.count("\n") == 1
     inside = tmp_path / "hub" / f"models--someone--{name}"
     assert [path for path in tmp_path.parent.rglob(f"{name}.json") if inside not in path.parents] == []
+
+
+LOCATE = CODE.replace("checkpoint import Checkpoint, find_model", "minilm import ModelFiles, locate").replace(
+    'find_model(Checkpoint(sys.argv[1], "7 kB, MIT", sys.argv[2]))',
+    'sys.exit(print(locate(ModelFiles(sys.argv[1], "main", json.loads(sys.argv[3]), "7 kB", sys.argv[2], "pytest"))))',
+)
+
+
+def test_pinned_files_come_from_the_hub_or_else_from_the_package_that_has_them(serve_hub, tmp_path):
+    folder, content = Path(pytest.__file__).parent, {"py.typed": b""}
+    pinned = json.dumps({name: hashlib.sha256(text).hexdigest() for name, text in content.items()})
+
+    def answer(path):
+        return (403, "No") if "/a/b" in path else listed(path, "some/model", COMMIT, content)
+
+    run = serve_hub(answer, COMMIT, content, [])
+    places = {("some/model", "pytest"): tmp_path / "hub", ("a/b", "pytest"): folder, ("a/b", "no-such"): "HTTPError"}
+    for names, place in places.items():
+        assert str(place) in run(LOCATE, *names, pinned).stdout

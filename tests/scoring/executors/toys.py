@@ -46,6 +46,7 @@ class Company(Metric):
             time.sleep(0.05)
         if Path("warn").exists():
             logging.getLogger("metaeval.toys").warning("Company is all that counts.")
+            os.write(1, b"Packages print what they like.")
         self.job = sum(number * len(text) for number, text in enumerate([*sources, *statements]))
 
     def score(self, sources, statements):

@@ -74,7 +74,7 @@ def _opened(value: Any) -> Any:
     try:
         return parse_json(value) if isinstance(value, str) and value[:1] == "{" else value
     except MalformedError:
-        return value
+        return None
 
 
 def holds(value: Any, path: str) -> bool:
