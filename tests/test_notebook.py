@@ -42,7 +42,10 @@ def test_the_example_of_the_readme_runs(capsys):
 def test_groups_return_what_the_commands_print(settings, tmp_path, ran):
     named = metaeval.data.list().to_frame().set_index("name")
     assert named.loc["wice", "splits"] == "dev, test, all"
-    assert dict(metaeval.data.show("mini"))["name"] == "mini"
+    assert repr(metaeval.data.show("mini")).startswith("name: mini\ntitle: ")
+    assert repr(metaeval.data) == f"<metaeval.data: {', '.join(dir(metaeval.data))}>"
+    assert repr(metaeval.pairs()).startswith(f"<{len(metaeval.pairs()):,} pairs; the first is <Pair '")
+    assert read_html(ran[0]._repr_html_())
     assert read_html(metaeval.data.show("mini")._repr_html_())
     assert metaeval.data.fetch("mini") == []
     assert metaeval.data.convert("mini", tmp_path / "mini.jsonl").demo
@@ -243,6 +246,9 @@ def test_a_run_is_written_when_its_page_is_wanted(ran, settings, tmp_path):
     folder = ran.write()
     assert (folder / "manifest.json").is_file()
     assert ran.write() == folder
+    labels = {"overlap": "Words in common"}
+    tables = metaeval.results.export(folder, "latex", tmp_path / "tex", labels, results=settings["results"])
+    assert {"Words in common" in path.read_text() for path in tables} == {True}
     assert metaeval.results.show(ran, results=settings["results"])
     assert metaeval.results.show(f"{folder}/", results=settings["results"])  # as a shell completes it
     arrays = metaeval.evaluate_arrays({"a": [0.1, 0.2, 0.9, 0.8]}, [0, 0, 1, 1])

@@ -238,7 +238,7 @@ class Done:
         Tables, each written as a JSON file, and all together as one HTML page.
     job : callable, optional
         Writes the whole job instead of the fields for its files; it takes further fields of the manifest, and returns
-        the job's folder and its files (or a text about them).
+        the job's folder and a text about its files.
     panel : Panel, optional
         Scored rows, which are written to a file of pairs.
     files : sequence of callable
@@ -277,7 +277,7 @@ class Done:
     config: RunConfig = field(default_factory=RunConfig)
     data: Sequence[Data] = ()
     sheets: Sequence[Table] = ()
-    job: Callable[[Mapping[str, Any]], tuple[Path, str | Sequence[Path]]] | None = None
+    job: Callable[[Mapping[str, Any]], tuple[Path, str]] | None = None
     panel: Panel | None = None
     files: Sequence[Callable[[Path], Sequence[Path]]] = ()
     outputs: Mapping[Path, Callable[[Path], object]] = field(default_factory=dict)

@@ -46,9 +46,7 @@ def write_job(
     noted = {RECIPE: recipe or recipe_of(analysis.name, done.rerun_with or options, done.read)}
     if done.job:
         folder_of_job, contents = done.job(noted)
-        if isinstance(contents, str):
-            return WrittenJob(folder_of_job, [], [], contents)
-        return WrittenJob(folder_of_job, list(contents), [])
+        return WrittenJob(folder_of_job, [], [], contents)
     command = Command(analysis.name, options.own)
     folder = folder_of(analysis, command, done)
     files: list[Path] = []

@@ -50,7 +50,8 @@ def _verdicts(verified: VerificationReport, compared: OfficialComparison | None)
     else:
         rows.append(("one by one", f"largest difference {_small(worst)} ({allowed})"))
     for score, ours in verified.published:
-        rows.append(("published", f"{score.score:.{score.decimals}f}, here {ours:.6f} ({score.where})"))
+        here = "no score" if ours is None else f"{ours:.6f}"
+        rows.append(("published", f"{score.score:.{score.decimals}f}, here {here} ({score.where})"))
     if compared:
         left_out = len(verified.test_pairs) - compared.pairs
         without = f", {left_out} without a score of ours left out" if left_out else ""

@@ -103,10 +103,9 @@ def _download_of(metric: Metric) -> str:
         return ""
     if card.checkpoint == minilm.FILES.hub_id:
         return "" if minilm.is_here(minilm.FILES) else card.download
-    if "/" not in card.checkpoint:  # a plug-in that finds its files by itself
-        return ""
     try:
-        find_model(Checkpoint(card.checkpoint, card.download, card.revision or "main"), fetch=False)
+        if "/" in card.checkpoint:  # otherwise it is a plug-in that finds its files by itself
+            find_model(Checkpoint(card.checkpoint, card.download, card.revision or "main"), fetch=False)
     except UserError:
         return card.download
     return ""

@@ -48,10 +48,8 @@ def _run(options: RerunOptions, progress: Progress) -> Done:
     done = analysis.complete(again, progress, partial(write_job, analysis, again))
     written = write_job(analysis, again, done, recipe)
     if written.folder is None or written.folder.resolve() != job.folder.resolve():
-        to = "were not written to a folder"
-        if written.folder is not None:
-            to = f"went to another folder, {written.folder} ('metaeval results show' prints what made each)"
-        raise UserError(f"{job.name} was run again, but its results {to}: code, packages or defaults have changed.")
+        to = f"{written.folder or 'no folder'} ('metaeval results show' prints what made each)"
+        raise UserError(f"{job.name} was run again, but its results went to {to}: code, packages or defaults changed.")
     after = {name: sha256_file(job.folder / name) for name in before if (job.folder / name).is_file()}
     unlike = sorted(name for name, known in before.items() if after.get(name) != known)
     same = f"{len(before) - len(unlike)} of {len(before)} files are the same bytes"

@@ -92,5 +92,4 @@ def refuse_duplicates(command: str, parameters: Sequence[inspect.Parameter]) -> 
         for word in [word for word in words if isinstance(word, str)] or usual:
             first = seen.setdefault(word, parameter)
             if first is not parameter or word == "--help":
-                other = "the help" if word == "--help" else first.name
-                raise UserError(f"{command!r} has {word} twice, for {other} and {parameter.name}: rename a field.")
+                raise UserError(f"{command!r} has {word} twice ({first.name}, {parameter.name}): rename a field.")

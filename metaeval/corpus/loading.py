@@ -126,8 +126,9 @@ def _status(file: SourceFile, path: Path) -> FileState:
     try:
         return "ok" if sha256_file(path) == expected else "differs"
     except OSError as error:
-        why = error.strerror or error
-        raise UserError(f"Cannot read {path}: {why}. Make the file readable, then run the command again.") from error
+        raise UserError(
+            f"Cannot read {path}: {error.strerror}. Make the file readable, then run the command again."
+        ) from error
 
 
 def recorded(path: Path) -> str:

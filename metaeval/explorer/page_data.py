@@ -288,8 +288,8 @@ def show_job(folder: Path, view: View) -> dict[str, Any]:
             }
         )
         if name in judges:
-            top = max((score for row in ids if (score := kept[row]["scores"][number]) is not None), default=1.0)
-            metrics[-1] |= {"verdicts": True, "threshold": max(top, 1.0), "from": "a yes of the judge"}
+            top = max([1.0, *(score for row in ids if (score := kept[row]["scores"][number]) is not None)])
+            metrics[-1] |= {"verdicts": True, "threshold": top, "from": "a yes of the judge"}
         if replied is not None:
             spans[f"replies-{len(metrics) - 1}"] = replied
         if explained is not None:

@@ -108,8 +108,6 @@ class Results(list[Result], WrittenOnce):
     @property
     def findings(self) -> list[str]:
         """Return the findings of the run, their limits and what was left out, as sentences."""
-        if not self:
-            return self.left_out
         return [*findings(self, self._declarations), *cautions(self), *self.left_out]
 
     def to_frame(self) -> Any:
@@ -138,13 +136,9 @@ class Results(list[Result], WrittenOnce):
         return forest(strips(self, self._declarations), self._declarations)
 
     def __repr__(self) -> str:
-        if not self:
-            return "Results([])"
         return "\n".join([*(text_of(each, _WIDTH) for each in first_tables(self, self._declarations)), *self.findings])
 
     def _repr_html_(self) -> str:
-        if not self:
-            return "<p>No results.</p>"
         sentences = "".join(f"<li>{escape(Shown(text))}</li>" for text in self.findings)
         tables = "".join(map(html_report.table_of, first_tables(self, self._declarations)))
         return f"<div>{tables}\n<ol>{sentences}</ol></div>"

@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 import metaeval
-from metaeval.analyses.comparing.sample_sizes import labels_needed, needs, protocol_to_plan, raw_difference
+from metaeval.analyses.comparing.sample_sizes import _number, labels_needed, needs, protocol_to_plan, raw_difference
 from metaeval.analyses.plan import PLAN, PlanOptions
 from metaeval.core import registry
 from metaeval.core.config import load_run
@@ -62,6 +62,7 @@ def test_what_is_found_no_more_often_than_by_chance_has_no_plan():
     assert [[one[key] for key in ("groups", "rows", "citations", "groups_low")] for one in found] == [[None] * 4] * 2
     # Two standard errors above 5 %: sqrt(31 / 402 * 371 / 402 / 400) = 0.0133 and, of one more, 0.0135.
     assert [_fitted({100: Share(hits, 400)}, 0.05).effect is None for hits in (30, 31)] == [True, False]
+    assert _number(None, extrapolated=False) == "–"
 
 
 @pytest.mark.parametrize(("difference", "scale", "raw"), [(2.0, 100.0, 0.02), (0.02, 1.0, 0.02), (99.0, 100.0, 0.99)])

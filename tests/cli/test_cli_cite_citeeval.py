@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metaeval.explorer.shown_answers import show_answers
 from tests.cli.samples import write_lines
 
 pytest.importorskip("openai", reason="needs the extra 'llm'")
@@ -69,6 +70,8 @@ def test_baselines_are_asked_in_the_same_run(asked, contents, fake, answers, tmp
     assert (len(server.completed), set(server.completed.values())) == (55, {1})
     assert "55 replies asked for" in caplog.text
     assert "asking tiny: 80 of 80 replies" in ended.err  # eight requests of each answer, the equal ones too
+    shown = show_answers((tmp_path / "results" / "latest").resolve(), None, 3)["answers"]
+    assert [len(answer["replies"]) for answer in shown] == [8] * 3
     first = contents(tmp_path / "results" / "latest")
     assert {f"{name}.json" for name in ("citeeval", "judging", "autoais", "lqac", "attrscore")} <= set(first)
     records = json.loads(first["citeeval.json"])["records"]

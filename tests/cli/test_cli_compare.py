@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 from metaeval.core.files import csv_text
 from metaeval.report.result import load_result
 from metaeval.report.table_files import load_table
-from tests.cli.samples import csv_rows, lines_of
+from tests.cli.samples import csv_rows, lines_of, write_lines
 
 pytestmark = pytest.mark.usefixtures("scored")
 QUICK = ("--set", "interval.resamples=5", "--set", "comparison.permutations=20")
@@ -110,6 +110,16 @@ def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):
     assert "1 is given: 'good'" in refused("compare", "good", *data)
     assert "lengths are unknown" in refused("compare", *data, "--by", "length", *QUICK)
     assert "rates whole texts" in refused("compare", *data, "--by", "position", *QUICK)
+
+
+def test_a_constant_metric_has_no_correlation_and_no_plan(ran, refused, tmp_path):
+    data = ratings(tmp_path / "rated.jsonl")
+    rows = [{**row, "scores": {**row["scores"], "flat": 1}} for row in lines_of(tmp_path / "rated.jsonl")]
+    write_lines(tmp_path / "rated.jsonl", rows)
+    ended = ran("compare", "good", "flat", "--agreement", "-p", "correlation", *data, *QUICK)
+    assert ("Spearman of the rows" in ended.out, "None" in ended.out) == (False, False)
+    why = [refused("plan", *pair, *data, *QUICK, "-p", "correlation") for pair in (("good", "flat"), ("flat", "good"))]
+    assert [word in said for said, word in zip(why, ("for one of the two", "constant"), strict=True)] == [True, True]
 
 
 def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, small_rows):

@@ -91,6 +91,8 @@ def test_without_harmless_edits_there_is_no_area_and_edits_without_an_original_a
     result = load_result(Path("results/latest/contrast.json"))
     assert not [column.key for column in result.columns if column.key.startswith("auc")]
     assert sum(result.rows[0].excluded.values()) == 2
+    write([row for row in rows_of() if row["kind"] != "case"])  # the only harmless kind has no other beside it
+    held("report-contrast-one-harmless", ran("run", "-m", "overlap", *WORDS, "--full"))
 
 
 def test_the_explorer_shows_an_edit_beside_its_original_with_what_changed_marked(chromium, ran, tmp_path):

@@ -1,5 +1,8 @@
 """`metaeval metrics ...`: what a person sees, how a command ends, and that nothing is downloaded or imported for it."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 
@@ -10,6 +13,16 @@ def test_the_list_says_what_each_metric_needs(cli, no_network, monkeypatch):
     assert states["overlap"].split()[1] == "ready"
     assert states["rouge-1"].split()[1:3] == ["ready", "rouge:"]
     assert (ended.code, ended.err) == (0, "")
+    Path("configs/metrics").mkdir(parents=True)
+    Path("configs/metrics/mine.yaml").write_text("metric: llm-discrete\noptions: {base_url: http://127.0.0.1/v1}\n")
+    assert "needs trust: --set trust_config=true" in cli("metrics", "list").out
+
+
+def test_options_of_a_judge_are_shown_and_those_that_do_not_fit_are_refused(ran, refused):
+    said = ran("metrics", "show", "llm-discrete", "--set", "extra.top_p=0.5", "--set", "extra.top_k=3").out
+    assert "extra = top_p=0.5, top_k=3" in said
+    said = refused("metrics", "show", "llm-discrete", "--set", "output=json_schema", "--set", "reply=last_line")
+    assert said.startswith("In the options of metric 'llm-discrete': ")
 
 
 @pytest.mark.usefixtures("scored")
@@ -22,6 +35,8 @@ def test_lists_fit_in_80_columns_and_lose_nothing(cli, monkeypatch, command):
         printed[width] = cli(*command).out
     assert max(map(len, printed["80"].splitlines())) <= 80
     assert sorted("".join(printed["80"].split())) == sorted("".join(printed["400"].split()))
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    assert re.sub(r"\x1b\[[\d;]*m", "", cli(*command).out).split() == printed["400"].split()
 
 
 def test_verify_prints_scores_and_a_verdict(cli):

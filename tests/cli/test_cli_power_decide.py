@@ -52,7 +52,7 @@ def test_decisions_are_printed_written_and_drawn(ran, held):
         ("multiverse -m overlap,rouge -p correlation -a chunk.size=150", "multiverse"),
     ],
 )
-def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monkeypatch, command, written):
+def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monkeypatch, caplog, command, written):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)  # importing it is an ImportError, as where it is missing
@@ -61,6 +61,8 @@ def test_without_matplotlib_it_says_so_in_one_line_and_writes_the_rest(ran, monk
     assert line.startswith("No figure: ")
     assert "pip install" in line
     assert Path(f"results/latest/{written}.json").is_file()
+    ran("run", "--suite", "-m", "overlap,rouge", "-p", "retrieval", *QUICK)
+    assert "pip install" in caplog.messages[-1]
 
 
 def test_a_refusal_counts_the_chunks_of_unknown_level(refused, write_corpus, small_rows):

@@ -1,5 +1,6 @@
 """What is told of scoring that takes its time: a metric may be asked in several waves, each with its own pairs."""
 
+import io
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,3 +24,13 @@ def test_waves_start_anew_and_the_time_that_is_left_is_that_of_the_rate_so_far(c
     recorded.held("cli-progress", told)
     with scoring_progress(quiet=True) as report:
         assert report is None
+
+
+def test_bars_on_a_terminal_show_each_metric_and_its_last_wave(monkeypatch):
+    monkeypatch.setattr("sys.stderr", terminal := io.StringIO())
+    terminal.isatty = lambda: True
+    with scoring_progress(quiet=False) as report:
+        for name, done, total in (("[b]a", 0, 10), ("[b]a", 6, 10), ("c", 0, 9), ("c", 9, 9), ("c", 2, 5)):
+            report(name, done, total)
+    last = "".join(terminal.getvalue().splitlines()[-3:])
+    assert [part in last for part in ("[b]a", "6/10", "2/5")] == [True] * 3

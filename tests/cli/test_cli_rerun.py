@@ -122,7 +122,7 @@ def test_the_recipe_holds_what_was_given_and_no_default(ran):
 
 
 def test_options_are_typed_as_their_record_says(recorded):
-    values = [True, False, None, 3, 0.5, "a", "a b", "1", " x", "yes", "null", "a: b", "", "[1]", "#", ["a", "b"]]
+    values = [True, False, None, 3, 0.5, "a", "a b", "1", " x", "yes", "null", "a: b", "", "[1]", "#", "[a", ["a", "b"]]
     values += [
         ["a,b", "c"],
         [],
@@ -153,10 +153,15 @@ def test_a_job_without_a_recipe_says_so(cli, ran):
     ran("plan", "overlap", "rouge", *TYPED)
     path = Path("results/latest/manifest.json")
     made = json.loads(path.read_text())
+    for changed, names in (({"nothing": 1}, "'nothing'"), ({"difference": [5.0]}, "results/plan/mini-all-")):
+        options = {**made["recipe"]["options"], **changed}
+        path.write_text(json.dumps({**made, "recipe": {**made["recipe"], "options": options}}))
+        ended = cli("results", "rerun", f"plan/{path.parent.resolve().name}")
+        assert (ended.code, ended.err.count(names), ended.err.splitlines()[-1].count(names)) == (2, 1, 1)
     del made["recipe"]
     path.write_text(json.dumps(made))
 
-    assert "cannot be rerun, because its command line was not recorded" in cli("results", "rerun").err
+    assert "cannot be rerun, because its command line was not recorded" in cli("results", "rerun", path.parent).err
 
 
 def test_a_changed_file_is_named(cli, ran):

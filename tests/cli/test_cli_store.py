@@ -58,8 +58,9 @@ def test_a_file_whose_structure_is_broken_is_said(ran, refused, small, tmp_path)
 def test_rehash_hashes_the_weights_anew(ran, small, tmp_path):
     note = tmp_path / "cache" / "weights.json"
     note.parent.mkdir()
-    note.write_text("{}")
-    ran(*RUN, *small)
-    assert note.exists()
-    ran(*RUN, *small, "-s", "rehash=true")
-    assert not note.exists()
+    for suite in ((), ("--suite",)):
+        note.write_text("{}")
+        ran(*RUN, *small)
+        assert note.exists()
+        ran(*RUN, *small, *suite, "-s", "rehash=true")
+        assert not note.exists()

@@ -36,6 +36,7 @@ def test_with_nothing_left_it_ends_with_2(cli, monkeypatch):
     assert said.startswith("metaeval: Nothing could be run. ")
     assert " llm-discrete on mini: " in said
     assert " data set wice: " in said
+    assert "--metrics" in cli("run", "--suite", "-s", "metrics=[]", *QUICK).err
 
 
 def test_a_judge_whose_scores_are_all_stored_needs_no_key(cli, ran, fake, write_corpus, monkeypatch):

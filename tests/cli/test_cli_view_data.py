@@ -14,7 +14,7 @@ from metaeval.core.errors import UserError
 from metaeval.corpus.loaders.ratings import read_ratings
 from metaeval.explorer import explorer_page, sampled_ids
 from metaeval.explorer.citation_lines import verdicts_of
-from metaeval.explorer.job_folders import folder_of, run_entry
+from metaeval.explorer.job_folders import folder_of, folders_of, run_entry
 from metaeval.explorer.page_data import View, rating_levels, show_job
 from metaeval.explorer.shown_answers import is_citation_job, show_answers
 from tests.cli.samples import lines_of, write_lines
@@ -38,13 +38,19 @@ ANSWER = {
 }
 
 
-def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, write_corpus, tmp_path):
+def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, write_corpus, small_rows, tmp_path):
     write_lines(tmp_path / "mine.jsonl", RATED)
     write_lines(tmp_path / "answers.jsonl", [ANSWER, {**ANSWER, "id": "b"}])
+    judged = [{"id": f"r{n}", "gold": n % 3, "levels": (n + n // 4) % 3, "yes": n % 2, "no": 0} for n in range(12)]
+    write_lines(tmp_path / "judged.jsonl", judged)
+    more = {**small_rows[-1], "document": "river", "evidence": {"sentences": [0]}, "level": "partial"}
+    write_corpus([*small_rows, more], "two.jsonl")  # of one statement two pages
     quick = "-s interval.resamples=20 -s comparison.permutations=20 -q".split()
     commands = {
         "pairs": ["run", "-m", "overlap,rouge", "-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7", *quick],
         "ratings": ["run", "-m", "overlap", "-p", "correlation", "-d", "ratings", "--data", "mine.jsonl", *quick],
+        "whole": ["run", "-m", "overlap", "-d", "jsonl", "--data", "two.jsonl", "-u", "statement", *quick],
+        "judges": ["evaluate", "-p", "verdicts", "-d", "ratings", "--data", "judged.jsonl", *quick],
         "citations": ["cite", "alce", "answers.jsonl", "--nli", "overlap,rouge", "-q"],
         "facts": ["cite", "scifi", "answers.jsonl", "--nli", "overlap", "-q"],
     }
@@ -62,6 +68,35 @@ def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, wri
     told["cases"] = lines_of(tmp_path / "cases.jsonl")
     said = json.loads(re.sub("@[0-9a-f]{12}", "", json.dumps(recorded.plain(told))))
     recorded.held("explorer-pages", said)
+
+
+def test_suites_are_their_runs_and_data_that_are_not_those_judged_are_said(
+    ran, refused, write_corpus, small, small_rows, tmp_path, monkeypatch, caplog
+):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    ran("run", "--suite", "-m", "overlap", "-p", "correlation", *small, "-q")
+    (job,), suite = (tmp_path / "results").glob("small-all-*"), (tmp_path / "results/latest").resolve()
+    assert [path.resolve() for path in folders_of(str(suite), tmp_path)] == [job]
+    assert ran("view", "--all", "--open").out.count("27 pairs") == len(opened) == 1
+    folder = (tmp_path / "results").rename(tmp_path / "moved") / job.name
+    assert folders_of(str(folder.with_name(suite.name)), tmp_path) == [folder]
+    assert "type 'metaeval run'" in refused("view", "--all")
+    head, *lines = lines_of(folder / "pairs.jsonl")
+    write_lines(folder / "pairs.jsonl", [head, *lines[:-3]])
+    other = write_corpus(small_rows[:-1], "other.jsonl")
+    assert show_job(folder, View(data=other))["job"]["notes"] == caplog.messages[-1:]
+    assert str(folder / "pairs.jsonl") in caplog.messages[-2]
+    write_lines(folder / "pairs.jsonl", [head, {**lines[0], "id": "gone"}])
+    for view, said, cured in (
+        (View(), "pair 'gone'", False),
+        (View(data="none"), "none", False),
+        (View(), "small", True),
+    ):
+        with pytest.raises(UserError, match=said) as raised:
+            show_job(folder, view)
+        assert isinstance(raised.value.__cause__, UserError) is cured
+        (tmp_path / "small.jsonl").unlink(missing_ok=True)
 
 
 def test_lines_of_pipelines_become_verdicts_on_citations(recorded, tmp_path):

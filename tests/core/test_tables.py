@@ -128,6 +128,9 @@ def test_the_encoding_that_is_named_decides(tmp_path, caplog):
     for name in ("utf-9", "rot13"):
         with reading_tables(name), pytest.raises(UserError, match=f'encoding="{name}" is unknown'):
             read_table(path)
+    path.write_bytes(bytes(range(128, 256)))
+    with pytest.raises(UserError, match=r"a.csv is not UTF-8 text \(byte 0\)"):
+        read_table(path)
 
 
 FAR = {"row": 1_048_576, "column": 16_384}

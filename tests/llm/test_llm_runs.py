@@ -13,6 +13,7 @@ pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 import metaeval
 from metaeval.cli.app import main
+from metaeval.explorer.page_data import View, show_job
 from metaeval.scoring.contract import Status
 
 PAIRS = 413
@@ -52,6 +53,7 @@ def test_replies_without_a_score_are_counted_and_bound_the_numbers(ten_documents
         first, again = (metaeval.run(metrics=["llm-discrete"], **given) for _ in range(2))
         assert first == again
         assert server.attempts.total() == PAIRS
+        assert [len(one) for one in show_job(first.write(), View(trust=True))["replies-0"]] == [1] * PAIRS
     rows = {result.protocol: result.rows[0] for result in first}
     row = rows["correlation"]
     assert row.statuses == {Status.UNPARSED: row.unscored}

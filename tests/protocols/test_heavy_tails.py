@@ -30,6 +30,7 @@ def test_the_option_changes_pearson_alone():
     drawn_in = np.asarray(winsorize(HEAVY.score, limits=(0.1, 0.1)))
     assert robust.estimates["pearson"].value == pytest.approx(pearsonr(drawn_in, HEAVY.gold).statistic, abs=1e-12)
     assert robust.estimates["pearson"].value > plain.estimates["pearson"].value
+    assert correlation.winsorised(np.empty(0)).size == 0
     for key in ("spearman", "kendall"):
         assert robust.estimates[key].value == plain.estimates[key].value
 

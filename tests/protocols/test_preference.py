@@ -36,6 +36,7 @@ def test_the_calibrated_margin_is_said():
     assert 4 < margin <= 6
     assert found.notes == (TIES.format(f"{margin:.3g}"),)
     assert PROTOCOL.evaluate(given.rows(given.gold > 3), Resampling(0), {}).notes == ()
+    assert PROTOCOL.measure("consistency").blind(rows(*np.zeros((3, 6326), int))).startswith("20,005,975 pairs")
 
 
 def best_written_out(score, gold, pool):

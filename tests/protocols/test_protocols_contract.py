@@ -70,6 +70,7 @@ NO_SUPPORT = "no statement has a supporting candidate"
 def test_pools_that_any_metric_ranks_alike(given, ndcg, mrr, recall):
     assert [RETRIEVAL.measure(key).blind(given) for key in ("ndcg@5", "mrr", "recall@5")] == [ndcg, mrr, recall]
     assert RETRIEVAL.blind(given, {}) == ndcg
+    assert (RETRIEVAL.chance(given, {}) == {}) == (ndcg == NO_SUPPORT)
 
 
 def test_groups_without_a_score_take_part_in_the_draw():

@@ -107,6 +107,8 @@ def test_classification_agrees_with_scikit_learn():
     expected["overall"] = np.mean(list(expected.values()))
     expected["ap_full"] = average_precision_score(given.gold == 2, given.score)
     assert values(classification.evaluate(given, POINT, {})) == pytest.approx(expected, abs=1e-12)
+    declared = {(of.chance, of.about[:7]) for of in classification.PROTOCOL.measures}
+    assert declared == {(0.5, "ROC-AUC"), (0.5, "chance "), (0.5, "unweigh"), (None, "average")}
 
 
 @pytest.mark.parametrize(("evaluate", "times"), [(classification.evaluate, 40), (retrieval.evaluate, 20)])

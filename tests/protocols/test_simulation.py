@@ -56,6 +56,9 @@ def test_a_value_beyond_the_ties_is_refused():
     two = rows.with_score((rows.score > 1) * 1.0)
     with pytest.raises(ValueError, match=r"reach .* on average, and not 0\.990"):
         calibrated(OVERALL, two, fit_scores(two.score, two.gold, two.group), 0.99)
+    model = fit_scores(rows.score, rows.gold, rows.group)
+    for value, end in ((0.0005, -100.0), (0.9995, 100.0)):  # beyond what is reached, but by less than matters
+        assert calibrated(OVERALL, rows, model, value).mean.tolist() == model.apart(end).mean.tolist()
 
 
 def test_metrics_of_unlike_quality_are_made_equal_or_kept_apart():

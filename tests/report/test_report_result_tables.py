@@ -37,7 +37,8 @@ def test_an_undefined_number_is_a_dash(value):
 def test_marks_ranks_and_notes_are_those_of_the_record(result, same_rows, full, recorded):
     notes = ("all tied", "the score is constant", "all tied")
     flagged = [row.model_copy(update={"not_above": {"auc": ["random"]}}) for row in result.rows]
-    counts = dict.fromkeys(("documents", "citations"), 0) | {"groups": 1, "levels": {"1": 4, "0.5": 3, "0": 2, "10": 1}}
+    levels = {"1": 4, "0.5": 3, "odd": 5, "0": 2, "10": 1}
+    counts = dict.fromkeys(("documents", "citations"), 0) | {"groups": 1, "levels": levels}
     shown = {
         "metrics above controls": result.model_copy(update={"rows": result.rows[::-1]}),
         "ties in print share a rank": same_rows,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from metaeval.analyses.metric_check_texts import verified_text
 from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.runs import verify_metric as environments
@@ -118,6 +119,19 @@ def test_the_official_package_is_held_to_the_tolerance(odd, tmp_path, monkeypatc
     (tmp_path / "official.py").write_text("raise ValueError('no such model')")
     with pytest.raises(UserError, match=r"did not score \(ValueError: no such model\)\. Leave --official out"):
         compare(verified, [sys.executable, "official.py"])
+
+
+def test_the_report_has_each_pair_with_what_its_scores_differ_by(odd, tmp_path, monkeypatch, recorded):
+    monkeypatch.setitem(RECIPES, "odd", RECIPES["bertscore"])
+    (tmp_path / "official.py").write_text(OFFICIAL.replace("SHIFT", "2e-4"))
+    some = "None if len(source) < 5 else len(statement) / 1000, Status.EMPTY if len(source) < 5 else Status.OK"
+    judge = PLUG_IN.replace('dtype: str = "float32"', 'api_key_env: str = "NO_KEY"')
+    for name in (names := [odd(some), odd(LOSING), odd("1.0", judge)]):
+        monkeypatch.setitem(PUBLISHED, name, (Published("A cat.", "cat dog", 0.0071, 4, "nowhere"),))
+    found = [verify(name, RunConfig()) for name in names]
+    compared = [compare(found[0], [sys.executable, "official.py"]), None, None]
+    told = dict(zip(("some", "lost", "judge"), map(verified_text, found, compared), strict=True))
+    recorded.held("runs-verified", {name: [said.count("\n"), *recorded.said(said)] for name, said in told.items()})
 
 
 def test_only_what_can_be_installed_has_an_official_package_and_nothing_compared_is_no_agreement():

@@ -35,14 +35,14 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import inf, isfinite, nan
+from math import inf, nan
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metaeval.core.cells import Cells, Indices, Numbers, each, is_finite, is_missing, number_in, objects
+from metaeval.core.cells import Cells, Indices, Numbers, each, is_finite, is_missing, objects
 from metaeval.core.errors import UserError, count, shown, unknown
 from metaeval.core.headings import LEVELS, PAIR_FIELDS, RATINGS, READING, TEXTS
 from metaeval.core.tables import TABLES, UserTable, name_column, read_table, table_of, unzipped_ending
@@ -423,16 +423,10 @@ def _numbers(column: _Column, words: Mapping[str, SupportLevel]) -> Numbers:
 
 
 def _verdict(value: Any, words: Mapping[str, SupportLevel]) -> float:
-    """Return the number that a cell or a verdict's word means; NaN for a missing value, infinity for anything else."""
+    """Return the level of a cell without a finite number; NaN for a missing value, infinity for anything else."""
     if isinstance(value, str) and (level := words.get(plain_word(value))) is not None:
         return float(level)
-    if is_missing(value):
-        return nan
-    try:
-        number = number_in(value)
-    except (TypeError, ValueError, OverflowError):
-        return inf
-    return number if isfinite(number) else inf
+    return nan if is_missing(value) else inf
 
 
 def _listed(table: UserTable, chosen: Mapping[str, str], name: str) -> list[str]:

@@ -260,7 +260,7 @@ def cite(tmp_path):
 @pytest.mark.parametrize("pipeline", ["alce", "aliice", "scifi"])
 def test_files_objects_and_the_command_give_the_same_rows(cite, write, tmp_path, pipeline, recorded, sheets):
     file = write(ROWS)
-    one, other = cite(pipeline, ROWS, nli=["overlap"]), cite(pipeline, [file], nli=["overlap"])
+    one, other = cite(pipeline, ROWS, nli=["overlap"]), cite(pipeline, [file], metrics=["overlap"])
     read = [{name: [dict(row) for row in rows] for name, rows in each.rows.items()} for each in (one, other)]
     assert read[0] == read[1]
     recorded.held(f"aliice-cite-{pipeline}", sheets(one), whole=True)

@@ -9,6 +9,7 @@ from sklearn.calibration import calibration_curve
 pytest.importorskip("matplotlib")
 
 from metaeval.analyses.suites.job_figures import (
+    JudgedScores,
     distributions_of,
     read_judged_scores,
     reliability_of,
@@ -72,6 +73,7 @@ def test_reliability_is_scikit_learns_calibration_curve(job):
     found = read_judged_scores(job[2])
     bins = reliability_of(found)
     assert set(bins) == {"overlap", "support-mini"}, "bm25's scores are no shares"
+    assert reliability_of(JudgedScores("rated", True, np.array([0.0, 2.0]), {"m": np.zeros(2)})) == {}
     for metric, own in bins.items():
         for one, least in zip(own, (2, 1), strict=True):
             observed, stated = calibration_curve(found.gold >= least, found.scores[metric], n_bins=10)
