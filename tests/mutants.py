@@ -510,11 +510,10 @@ def pytest_configure(config):
         config.pluginmanager.register(Forking(socket.socket(fileno=int(asked))))
 
 
-def recorded(tests: list[str], workers: int):
+def recorded(workers: int):
     """(file -> line -> tests, test -> seconds), recorded anew for the test files whose record no longer holds."""
     contents = {name: (ROOT / name).read_bytes() for name in tree_files() if name.endswith(".py")}
-    found = [name for name in contents if Path(name).name.startswith("test_")]
-    wanted = [name for name in found if any(Path(name).is_relative_to(one) for one in tests)]
+    wanted = [name for name in contents if name.startswith("tests/") and Path(name).name.startswith("test_")]
 
     def digest(test: str, sources) -> str:
         """Of the test file, of the fixtures above it, and of the source files that it executes."""
@@ -587,7 +586,6 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="mutants tested at a time")
     parser.add_argument("--least", type=float, default=0.95, help="share that must be killed; exit code 1 below it")
     parser.add_argument("--folders", nargs="+", default=PACKAGES, help="folders of source")
-    parser.add_argument("--tests", nargs="+", default=["tests"], help="files or folders of tests")
     parser.add_argument("--only", nargs="+", type=int, help="numbers of the draw, the others are left out")
     parser.add_argument("--list", action="store_true", help="print the draw and stop")
     options = parser.parse_args()
@@ -600,7 +598,7 @@ def main() -> int:
             print(_shown(number, mutant, "equivalent" if mutant.key in listed else ""))
         return 0
     os.environ["OMP_NUM_THREADS"] = "1"
-    lines, seconds = recorded(options.tests, options.workers)
+    lines, seconds = recorded(options.workers)
     with tempfile.TemporaryDirectory() as folder:
         waiting: SimpleQueue[Tests] = SimpleQueue()
         for number in range(options.workers):

@@ -1,7 +1,6 @@
 """The page of the reference results: rules of its answers by hand, and what Chromium shows of its cells."""
 
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -159,16 +158,6 @@ def test_the_page_is_made_of_the_kept_tables_and_holds_their_numbers(opened):
         assert rank.split(" to ")[0] == row["rank_low"]
         assert rank.split(" to ")[-1] == row["rank_high"]
         assert above == row["above_controls"]
-
-
-@pytest.mark.slow
-def test_the_tables_of_values_have_every_metric_with_its_mark(opened):
-    kept = Counter(row["best"] for row in read_cells().cells if row["kind"] == "metric")
-    drawn = opened((KEPT / "index.html").as_uri())
-    cells = "section > .frame tbody td:not(:empty)"
-    assert drawn.locator(cells).count() == sum(kept.values())
-    assert drawn.locator(f"{cells} > strong").count() == kept["yes"]
-    assert drawn.locator(f"{cells} > em").count() == sum(row["alone"] == "yes" for row in read_cells().cells)
 
 
 def test_nothing_is_loaded_and_the_packs_of_the_values_are_there():

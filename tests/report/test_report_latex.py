@@ -59,19 +59,8 @@ def test_notes_on_what_is_missing_and_on_cells_are_printed_and_the_others_are_co
     assert [f"text {number}." in where for number, _ in enumerate(labels)] == [True] * len(labels)
 
 
-def test_controls_are_rows_or_not_mentioned(result):
-    text = table_text(lay_out(result), "latex")
-    printed = text[text.index(r"\begin{table") :]
-    assert "control" not in printed
-    assert "constant" not in printed, "a note on the row of a control"
-    assert r"\dag" not in printed, "a mark refers to a control that is not shown"
-    assert r"\textsuperscript{1}" not in printed, "a mark of a control alone"
-    tied = next(line for line in printed.splitlines() if line.startswith(r"    \textsuperscript{\ddag{}}"))
-    assert "judge" in tied
-    assert "constant" not in tied
-    assert r"\dag" in _body(table_of(lay_out(result), controls=True))
-    only = result.model_copy(update={"rows": result.rows[2:]})
-    assert "oracle &" in table_text(lay_out(only), "latex"), "there is nothing else"
+def test_where_there_are_controls_alone_they_are_rows(result):
+    assert "oracle &" in table_text(lay_out(result.model_copy(update={"rows": result.rows[2:]})), "latex")
 
 
 def _with(result, columns):

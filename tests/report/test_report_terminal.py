@@ -62,22 +62,6 @@ def test_breaking_a_name_loses_nothing_and_keeps_the_width(name, width):
     assert all(cell_len(line.rstrip()) <= width for line in lines)
 
 
-@pytest.mark.parametrize(
-    ("widths", "groups", "room", "expected"),
-    [
-        # A column costs its width and a GAP of 2.
-        ([3, 3, 3], [], 10, ((0, 1), (2,))),
-        ([3, 3, 3], [2, 1], 15, ((0, 1, 2),)),
-        ([3, 3, 3], [1, 2], 14, ((0,), (1, 2))),
-        # A group too wide for any table is parted.
-        ([3, 3, 3], [3], 10, ((0, 1), (2,))),
-        ([30], [], 10, ((0,),)),
-    ],
-)
-def test_columns_are_packed(widths, groups, room, expected):
-    assert packed(widths, groups, room) == expected
-
-
 @given(st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=5), st.integers(3, 40))
 def test_packing_keeps_every_column_in_order_and_whole_groups_together(groups, room):
     widths = [width for group in groups for width in group]
