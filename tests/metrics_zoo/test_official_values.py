@@ -38,6 +38,8 @@ def test_the_official_scores(golden, punkt, tmp_path, recorded, name):
             else:
                 assert answer.score == pytest.approx(value, abs=1e-5), (options, pair)
         spans = metric.explain(*golden.pairs[3]) if kind.explains() else []
+        if name == "bertscore":  # to the tiny model all words are alike: rounding decides which is the most alike
+            spans = [span for span in spans if span.side == "statement"]
         about = {"counts": [[answer.status, answer.tokens, answer.cut] for answer in answers], "spans": spans}
         about |= {"entailed": metric.entail(*zip(*golden.pairs[:4], strict=True)) if kind.card.three_way else []}
         about |= {"range": metric.range_by_options()}
