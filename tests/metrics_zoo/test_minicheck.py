@@ -138,7 +138,11 @@ def test_a_statement_that_would_not_be_read_at_all_is_refused(folder):
     one = metric(folder, splitter="rules", max_tokens=48)
     answer = score_pairs(one, [("word " * 300, "It was not built.")]).answers[0]
     assert (answer.score, answer.status) == (None, Status.TOO_LONG)
-    assert answer.cut > 0
+    # Where a single piece of the statement is read there is a score.
+    size = len(one.tokenizer("It was not built.", add_special_tokens=False)["input_ids"])
+    found = score_pairs(one, [("word " * number, "It was not built.") for number in range(20, 60)]).answers
+    assert {answer.cut for answer in found} > {size - 1, size}
+    assert [answer.status is Status.TOO_LONG for answer in found] == [answer.cut >= size for answer in found]
 
 
 def test_the_published_probabilities_of_the_real_model():
