@@ -294,6 +294,7 @@ def test_what_a_function_raises_is_a_failed_pair_and_twenty_in_a_row_end_the_run
         if failing == 20 and not workers:  # a worker knows of no other's calls
             with pytest.raises(UserError, match="20 times in a row"):
                 list(score_metrics(texts, config.metrics, config, store))
+            assert "All of what own scored before" in caplog.text
         else:
             ((_, _, found),) = score_metrics(texts, config.metrics, config, store)
             assert Counter(answer.status for answer in found.answers) == {
