@@ -48,10 +48,8 @@ def draw_stratified(stratum: Ints, n: int, seed: int) -> tuple[Ints, Floats]:
         raise ValueError(f"the number of items to draw must lie in {least.sum()} .. {stratum.size}, got {n}")
     wanted = np.maximum(size * n / stratum.size, least)
     count = np.maximum(np.floor(wanted).astype(np.int64), least)
-    while count.sum() != n:
-        step = 1 if count.sum() < n else -1
-        able = count < size if step > 0 else count > least
-        gain = np.where(able, step * (wanted - count), -np.inf)
+    while step := int(np.sign(n - count.sum())):
+        gain = np.where(count + step >= least, step * (wanted - count), -np.inf)
         count[np.argmax(gain)] += step
     random = np.random.default_rng(seed)
     rows = np.concatenate(

@@ -68,9 +68,10 @@ def test_two_metrics_without_a_common_row_have_no_contrast():
     pair = {
         "a": one.with_score(np.where(first, one.score, np.nan)),
         "b": other.with_score(np.where(first, np.nan, other.score)),
+        "c": other,
     }
     found = contrasts(registry.find("protocol", "correlation"), {}, RESAMPLING, pair, ["spearman"], 0.1, 0.05)
-    assert found == [Contrast("spearman", "a", "b")]
+    assert [each == Contrast("spearman", each.one, each.other) for each in found] == [True, False, False]
 
 
 def test_rows_without_groups_are_a_group_each():

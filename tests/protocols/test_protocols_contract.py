@@ -112,7 +112,7 @@ def test_columns_of_unlike_length_are_refused():
         Judgements(np.zeros(3), np.zeros(2), np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64))
 
 
-@pytest.mark.parametrize("resampling", [Resampling(n=-1), Resampling(level=95.0), Resampling(seed=-1)])
+@pytest.mark.parametrize("resampling", [Resampling(n=-1), Resampling(level=1.0), Resampling(seed=-1)])
 def test_bad_resampling_is_refused(resampling):
     with pytest.raises(ValueError, match=r"must not be negative|must be 0 or more"):
         CORRELATION.evaluate(EDGES["plain"], resampling, {})

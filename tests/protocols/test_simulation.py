@@ -45,6 +45,7 @@ def test_every_sample_of_more_groups_has_a_test_and_the_same_again(task, recorde
         for powers, runs, expected in (([0.8], 4, 0.3), ([0.5], 4, None), ([0.8], 0, None))
     ]
     told = [[vars(of), of.at(30), of.groups(0.9), of.extrapolated(100), of.extrapolated(None)] for of in powers]
+    assert not any(of.extrapolated(1.5 * max(of.simulated)) for of in powers)
     models = [[model.mean[:5], model.shares, model.freedom] for model in pair.models]
     recorded.held(
         f"protocols-simulated-{task.key}", {"p": np.log(found), "models": [models, pair.correlations], "power": told}

@@ -349,6 +349,7 @@ def test_a_system_with_few_rows_is_named_with_what_is_left_without_it():
     assert [text for text in outcome.warnings if text.startswith("rare has rows on less than a quarter")]
     rest = [np.delete(table(values, there), 2, 0) for values in (SCORE, GOLD)]
     assert f"System Pearson without rare: {system_level(*rest)[0]:.3f}" in outcome.notes
-    unnamed = PROTOCOL.evaluate(replace(given, systems=()), Resampling(), {})
+    unnamed = PROTOCOL.evaluate(replace(given, systems=("a", "b")), Resampling(), {})
     assert any(text.startswith("system 2 has rows") for text in unnamed.warnings)
+    assert "without" not in str(PROTOCOL.evaluate(given.rows(given.system < 3), Resampling(0), {}).notes)
     assert not any("quarter" in text for text in PROTOCOL.evaluate(rows(), Resampling(), {}).warnings)
