@@ -126,6 +126,7 @@ def test_a_metric_without_a_score_at_some_level_is_refused(panel, frame):
 def test_folds_that_the_groups_do_not_fill_are_refused(panel, frame):
     with pytest.raises(UserError, match=r"overlap scored 28 groups of mini, fewer than 29 folds"):
         scored_rows(frame, panel.columns[0], 29)
+    assert scored_rows(frame, panel.columns[0], 28).score.size == 1054
 
 
 SHEETS = ("decision-thresholds", "decision-levels", "calibration", "reliability")

@@ -44,7 +44,8 @@ def test_groups_rows_and_citations_follow_from_what_was_simulated(recorded):
         for half in (0.005, 0.05, 0.1, 0.3, 0.499)
         for share in (0.001, 0.05, 0.5, 0.93)
     }
-    recorded.held("analyses-sample-sizes", plans | labels | {"labels": list(metaeval.plan(half_width=0.05))})
+    planned = [recorded.sheet(metaeval.plan(half_width=half)) for half in (0.05, 0.0003)]
+    recorded.held("analyses-sample-sizes", plans | labels | {"labels": planned})
     # The law behind it, with 100 groups: P(z > 1.959964 - 2) + P(z < -1.959964 - 2) = 0.5160 + 0.0000375.
     assert power.at(100) == pytest.approx(0.5160, abs=1e-4)
 

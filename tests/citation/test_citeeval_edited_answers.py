@@ -291,8 +291,9 @@ def test_statements_take_the_rating_that_holds_most_of_them_and_the_others_are_c
     ask = judged([[delete], [delete], None, [], []])
     split = split_response(answer)
     rated = evaluate([answer], [split], ask, Asking(model="t", uncited="fails"))
-    starts = [one.start for one in split.statements]
-    human = HumanAnswer(answer, (RatedStatement(0, starts[4] - 1, text[: starts[4] - 1], (0.25, 0.75, None)),))
+    # What people rated ends where the fifth begins, and holds the last character of the first.
+    start, end = split.statements[0].end - 1, split.statements[4].start
+    human = HumanAnswer(answer, (RatedStatement(start, end, text[start:end], (0.25, 0.75, None)),))
     found, left_out = edited_statements([human], rated, np.array([3]))
     assert found == [EditedStatement("a", 3, (1,), (DELETE_1,), 0.5)]
     assert left_out == {"edits that cannot be": 1, "not edited by the judge": 1, "not rated by people": 1}

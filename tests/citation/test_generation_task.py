@@ -68,8 +68,8 @@ def test_negatives_are_drawn_by_a_seed_from_the_uncited_documents():
 
 def test_negatives_that_a_question_lacks_come_from_other_questions():
     short = numbered(1, count=4)  # two uncited documents
-    (one, _), _, notes = task_of([short, numbered(2)], GenerationOptions(negatives=5))
-    assert (places(one), len(places(one, 2)), dict(+notes)) == ([1, 2, 3, 4], 3, {"negatives from other questions": 3})
+    (one, _), _, notes = task_of([short, numbered(2, count=3)], GenerationOptions(negatives=5))
+    assert (places(one), len(places(one, 2)), dict(+notes)) == ([1, 2, 3, 4], 3, {"negatives from other questions": 6})
     with pytest.raises(UserError, match=r'negatives=5: question "q1" finds 2'):
         task(short, negatives=5)
 

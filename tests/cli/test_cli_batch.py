@@ -131,14 +131,15 @@ ROUNDS = {
 """Pipelines that ask round after round: what is typed, without a server, and with one, whose address comes last."""
 
 
-@pytest.mark.parametrize("kind", ROUNDS)
+@pytest.mark.parametrize("kind", [*ROUNDS, "facts without a schema"])
 def test_a_pipeline_is_answered_in_batches_round_after_round(ran, fake, contents, tmp_path, kind):
     write(tmp_path / "answers.jsonl", [SAMPLE])
-    typed, alone, served = ROUNDS[kind]
-    command = (*typed.split(), "-q", "-s", "interval.resamples=0", *(("--nli", "overlap") if kind == "facts" else ()))
-    reply, rounds = fake.facts if kind == "facts" else fake.judge, []
+    typed, alone, served = ROUNDS[kind.split()[0]]
+    plain = ("-s", "chat.output=json") * ("schema" in kind)  # typed for the first batch alone; the others follow it
+    command = (*typed.split(), "-q", "-s", "interval.resamples=0", *(() if kind == "judge" else ("--nli", "overlap")))
+    reply, rounds = fake.judge if kind == "judge" else fake.facts, []
     for number in range(5):
-        taken = ("-s", f"batch=got{number - 1}.jsonl") if number else ()
+        taken = ("-s", f"batch=got{number - 1}.jsonl") if number else plain
         told = ran(*command, *alone, "-s", f"requests=ask{number}.jsonl", *taken)
         if " written to " not in told.out:
             break
@@ -150,8 +151,8 @@ def test_a_pipeline_is_answered_in_batches_round_after_round(ran, fake, contents
     # The sentences of output and reference; then each fact of the sentence that cites twice.
     assert kind == "judge" or list(map(len, rounds)) == [4, 2]
     with fake.ChatServer(answer=reply) as server:
-        address = server.url if kind == "facts" else f"{OPTION}.base_url={server.url}"
-        ran(*command, *served, address, "--results", "asked")
+        address = f"{OPTION}.base_url={server.url}" if kind == "judge" else server.url
+        ran(*command, *plain, *served, address, "--results", "asked")
     assert contents(tmp_path / "results" / "latest") == contents(tmp_path / "asked" / "latest")
 
 

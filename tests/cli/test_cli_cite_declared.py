@@ -85,6 +85,9 @@ PLANS = {
     f"generate answers.jsonl -o n.jsonl --strategy summary {FORM}": (
         *("3 questions, strategy summary\nsummary: ", 6, 6 * 1024, "then answer, at most: 3 requests to ask"),
     ),
+    f"generate answers.jsonl -o n.jsonl -s samples=2 -s chat.temperature=1 {FORM}": (
+        *("3 questions, 2 samples of each, strategy truncated\nanswer: ", 6, 6 * 1024, ""),
+    ),
     f"meta rated.jsonl --pipelines citeeval,scifi --nli overlap -s facts=model {FORM}": (
         *("citeeval, 6 answers to judge: ", 6, 6 * 4096, SCIFI),
     ),
@@ -103,7 +106,7 @@ def test_a_dry_run_says_what_it_would_cost_and_asks_nothing(ran, fake, answers, 
         assert (server.attempts.total(), Path("results").exists()) == (0, False)
         assert before.startswith(f"{head}{requests} requests to ask, 0 replies already stored; about ")
         assert f", at most {most:,} out; at most about $" in before
-        assert more in before
+        assert (more in before, before.count("then ")) == (True, more.count("then "))
         ran(*words)
         sent = server.attempts.total()
         assert f"0 requests to ask, {requests} replies already stored" in ran(*words, "--dry-run").out

@@ -20,7 +20,7 @@ def test_the_list_says_what_each_metric_needs(cli, no_network, monkeypatch):
 
 def test_options_of_a_judge_are_shown_and_those_that_do_not_fit_are_refused(ran, refused):
     said = ran("metrics", "show", "llm-discrete", "--set", "extra.top_p=0.5", "--set", "extra.top_k=3").out
-    assert "extra = top_p=0.5, top_k=3" in said
+    assert re.search(r"\nwhole pages +no\n[^~]*extra = top_p=0.5, top_k=3", said)
     said = refused("metrics", "show", "llm-discrete", "--set", "output=json_schema", "--set", "reply=last_line")
     assert said.startswith("In the options of metric 'llm-discrete': ")
 

@@ -237,9 +237,9 @@ def test_what_a_run_on_a_table_lacks_is_said_before_anything_is_scored(columns, 
 
 
 def test_a_column_and_a_metric_of_one_name_are_told_apart(ran, caplog):
-    write(labelled(overlap=[n % 5 / 4 for n in range(ROWS)]))
-    ran("run", "-m", "overlap", *DATA, "-p", "correlation", "-q", *QUICK)
-    assert "overlap is the column of this name" in caplog.text
+    write(labelled(overlap=[n % 5 / 4 for n in range(ROWS)], judge=[n % 3 / 2 for n in range(ROWS)]))
+    ran("run", "-m", "overlap,judge", *DATA, "-p", "correlation", "-q", *QUICK)
+    assert ": overlap is the column of this name" in caplog.text
     found = rows_of(job() / "correlation.json")
     ran("evaluate", *DATA, "-p", "correlation", "-q", *QUICK)
     assert rows_of(job() / "correlation.json") == found

@@ -75,12 +75,12 @@ def test_columns_are_checked_found_and_paired(recorded, told):
         table = tables.table_of("t", [dict(zip(names, row, strict=True)) for row in rows])
         found["pairs"].append(told(tables.pairs_in, table, chosen))
     frame = pandas.DataFrame(
-        {"id": ["a", "b", "c", "d", "e"], "topic": [*"xxyyy"], "n": [1, 1, 1, 1, 1], "k": [*"xyyzz"]}
+        {"id": [*"abcdef"], "topic": [*"xxyyyy"], "n": [1] * 6, "k": [*"xyyzzz"], "l": [*"abbbbb"], "m": [*"aaabbb"]}
     )
     frames = (frame, frame.iloc[:0], [{"a": 1}, {"b": [1, (2, 3)]}], [{"a": 1}, 3], {"a": [1]}, None, "gone.csv", 3)
     found["frames"] = [told(tables.any_table, given, "given") for given in frames]
-    table = tables.table_of("t", frame, [f"file line {n}" for n in (4, 6, 7, 8, 11)])
-    found["cure"] = [recorded.named(table.group_cure(fields)) for fields in (["topic", "id", "n"], ["k", "topic"], [])]
+    table = tables.table_of("t", frame, [f"file line {n}" for n in (4, 6, 7, 8, 11, 12)])
+    found["cure"] = [recorded.named(table.group_cure(fields)) for fields in ("n", ["id", *"klm", "topic"], "")]
     found["places"] = [table.row(3).where, recorded.named(table.row(4).place("id")), table.unit, [*table.frame.index]]
     recorded.held("core-columns-checked", found)
 

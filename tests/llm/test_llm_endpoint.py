@@ -58,7 +58,7 @@ def test_each_cause_ends_a_run_with_its_own_sentence():
 
 
 def test_addresses_names_keys_and_prices_are_read_as_they_were(recorded, own_environment, monkeypatch):
-    monkeypatch.setenv("SECRET", "sk-0123456")
+    monkeypatch.setenv("SECRET", "sk-01234")
     monkeypatch.setenv("lower", "sk-1")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     found = {"urls": {url: tried(of.checked_url, url) for url in CASES["urls"]}}

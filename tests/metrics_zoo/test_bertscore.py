@@ -128,7 +128,7 @@ def test_idf_counts_the_jobs_unique_sources(tiny):
 
 
 def test_with_idf_and_one_source_its_own_words_have_no_weight_and_no_score(tiny):
-    folder = tiny.folder("bert", num_hidden_layers=3)
+    folder = tiny.folder("bert")
     pair = (SENTENCES[0], SENTENCES[0])
     for options in ({}, {"fallback": True}):  # the official precision is not a number here
         answer = score_pairs(made(folder, idf=True, **options), [pair]).answers[0]
@@ -238,6 +238,8 @@ def test_layers_above_are_never_loaded(tiny):
     metric = made(tiny.folder("bert", num_hidden_layers=3))
     metric.prepare([], [])
     assert len(metric.backbone.encoder._model.encoder.layer) == 2
+    with pytest.raises(UserError, match="3 layers"):
+        made(tiny.folder("bert", num_hidden_layers=3), layer=4).prepare([], [])
 
 
 def test_layer_and_baseline_in_force_are_the_identity_however_they_were_given(tiny, tmp_path):

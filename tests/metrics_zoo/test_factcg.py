@@ -76,11 +76,11 @@ def test_the_template_is_read_as_one_text(metric, folder):
 
 
 def test_chunks_hold_550_words_at_most(metric):
-    """Sentences of 28 words and a full stop (29 words): 18 make 522, 19 would make 551."""
-    sentence = " ".join(["Word"] * 28) + "."
-    sentences = [f"{sentence[:-1]}{letter}." for letter in "abcdefghijklmnopqrst"]
+    """Sentences of 28 words and a full stop (29 words), the first one 28: 19 make 550, and of the others 18 do 522."""
+    sentence = " ".join(["Word"] * 28)
+    sentences = [f"{sentence[5 * (not number) :]}{number}." for number in range(40)]
     chunks = metric.chunks(" ".join(sentences))
-    assert chunks == ["\n".join(sentences[start : start + 18]) for start in (0, 18)]
+    assert chunks == ["\n".join(sentences[start:end]) for start, end in ((0, 19), (19, 37), (37, 40))]
 
 
 def test_a_first_sentence_beyond_the_limit_leaves_an_empty_chunk_as_officially(metric):

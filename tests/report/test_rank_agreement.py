@@ -81,11 +81,3 @@ def test_what_is_not_known_says_why(run, change, expected):
     assert [note.text for note in table.footnotes if note.label in first.marks] == [
         record["note"] for record in table.records if record["note"]
     ]
-
-
-def test_there_is_a_block_for_each_data_set_and_none_for_two_metrics_or_one_protocol(run):
-    two = [result.model_copy(update={"rows": [r for r in result.rows if r.metric != "bm25"]}) for result in run]
-    assert rank_agreement(two, DECLARATIONS) == rank_agreement(run[:1], DECLARATIONS) == []
-    other = [result.model_copy(update={"data": result.data.model_copy(update={"name": "other"})}) for result in run]
-    blocks = rank_agreement([*run, *other], DECLARATIONS)[0].blocks
-    assert [(block.title.partition(",")[0], len(block.lines)) for block in blocks] == [("mini", 3), ("other", 3)]

@@ -206,24 +206,6 @@ def test_without_its_script_the_page_shows_everything(opened):
 
 
 @pytest.mark.slow
-def test_marks_and_the_best_control_which_may_be_a_metric(opened, pages):
-    cells = [
-        *(cell("north", "a", 0.9), cell("north", "b", 0.8, common_rows="70"), cell("south", "a", 0.5, commercial="no")),
-        *(cell("alone", "c", 0.5, alone="yes", best=""), cell("north", "d", 0.4, stale="other data", best="")),
-        cell("north", "overlap", 0.813, control="lexical", above_controls="", best="no"),
-        cell("north", "statement length", 0.621, kind="control", control="trivial", best=""),
-    ]
-    drawn = opened(pages(cells))
-    table = drawn.locator("section > .frame")
-    assert table.locator("thead th").all_inner_texts() == ["metric", "North", "SouthNC", "Alone"]
-    assert table.locator("td sup").all_inner_texts() == ["NC", "†"]
-    assert table.locator("s").all_inner_texts() == ["40.0"]
-    assert table.locator("em").all_inner_texts() == ["50.0"]
-    assert table.locator("strong").all_inner_texts() == ["90.0", "50.0", "80.0"]
-    assert table.locator("tfoot td").first.inner_text().split() == ["81.3", "76.3", "to", "86.3", "overlap"]
-
-
-@pytest.mark.slow
 def test_texts_of_the_data_are_no_markup(opened, pages):
     fields = dict.fromkeys(("title", "licence", "version", "data_licence", "pack", "fitted_on", "language"), HOSTILE)
     cells = [cell("north", metric, 0.9, **fields, shipped="yes") for metric in (HOSTILE, "b")]

@@ -12,7 +12,7 @@ from rich.console import Console
 from metaeval.report import terminal
 from metaeval.report.result_tables import comparison_grid, lay_out
 from metaeval.report.table import Table
-from metaeval.report.terminal import GAP, broken, folded, packed
+from metaeval.report.terminal import GAP, broken, packed
 
 
 def _styled(result):
@@ -74,17 +74,3 @@ def test_packing_keeps_every_column_in_order_and_whole_groups_together(groups, r
             assert sum(start in part for part in parts) == 1
             assert any(set(range(start, start + len(group))) <= set(part) for part in parts)
         start += len(group)
-
-
-@pytest.mark.parametrize(
-    ("heading", "room", "expected"),
-    [
-        ("NDCG@5", 3, ["NDCG@5"]),
-        ("full / none", 11, ["full / none"]),
-        ("mean ROC-AUC v. overlap", 12, ["mean ROC-AUC", "v. overlap"]),
-        ("full / partial", 10, ["full /", "partial"]),
-        ("mean ROC-AUC", 7, ["mean", "ROC-AUC"]),
-    ],
-)
-def test_a_heading_is_folded_into_two_lines_of_about_one_length(heading, room, expected):
-    assert folded(heading, room) == expected

@@ -10,7 +10,7 @@ from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.runs.job import Command, changed, job_folder, lost_objects
 from metaeval.runs.metrics import as_metrics, find_cutoff, judge_of, load_metric, load_metrics, read_thresholds
-from metaeval.runs.score import score_metrics
+from metaeval.runs.score import score_metrics, worker_pool
 from metaeval.scoring.score_store import ScoreStore
 
 TEXTS = [
@@ -98,6 +98,12 @@ def test_metrics_are_loaded_grouped_and_cut_off_as_they_were(recorded, tmp_path)
     recorded.held("runs-metrics", {**found, **loaded, **lists})
 
 
+def test_workers_are_as_many_as_the_devices_that_are_named(monkeypatch):
+    monkeypatch.setattr("metaeval.runs.score.devices_of", list)
+    pools = [tried(worker_pool(RunConfig(executor={"workers": n, "devices": "0,1"})).__enter__) for n in (0, 1, 2)]
+    assert [pool == "refused" for pool in pools] == [False, True, False]
+
+
 def test_the_name_of_a_job_holds_what_its_files_depend_on_and_nothing_else(tmp_path):
     for name, text in {"a": "1", "b": "2", "c": "1"}.items():
         (tmp_path / name).write_text(text)
@@ -117,14 +123,8 @@ def test_the_name_of_a_job_holds_what_its_files_depend_on_and_nothing_else(tmp_p
     others += [named(("d", "x/y"), ("s", "t"), None, RunConfig(interval={"seed": seed})) for seed in (0, 1, 2)]
     assert len({*others, *alike, *of_files, *of_options}) == 7 + 2 + 2
     assert changed(RunConfig(interval={"seed": 1}, unit="page")) == {"interval": {"seed": 1}, "unit": "page"}
-    lost = [
-        {},
-        {"objects": []},
-        {"objects": "a"},
-        {"objects": ["m:f"]},
-        {"objects": ["f", "g"], "command": "cite alce"},
-    ]
+    lost = [{}, {"objects": []}, {"objects": "a"}, {"objects": ["m:f"]}, {"objects": ["f", "g"], "command": "cite x"}]
     said = [lost_objects(each) for each in lost]
     assert said[:3] == [""] * 3
-    assert said[3].endswith("run again with -m FILE:f")
+    assert ("metric 'm:f' is an object" in said[3], said[3].endswith("run again with -m FILE:f")) == (True, True)
     assert said[4].endswith("run again with --nli FILE:f,FILE:g")

@@ -135,10 +135,10 @@ def raised(error, cause=None):
 
 
 def test_the_cause_of_an_error_is_one_line_without_keys(monkeypatch):
-    monkeypatch.setenv("MY_API_KEY", "hidden-words")
+    monkeypatch.setenv("MY_API_KEY", "hidden-8")
     monkeypatch.setenv("SHORT_KEY", "word")
     monkeypatch.setenv("OTHER", "visible-words")
-    said = "a\n b hidden-words word visible-words sk-abc.d Bearer x_1 hf_x 0123abcd-ef 0123abc " + "w" * 200
+    said = "a\n b hidden-8 word visible-words sk-abc.d Bearer x_1 hf_x 0123abcd-ef 0123abc " + "w" * 200
     line = functions.cause_of(raised(ValueError(said)))
     told = "ValueError: a b *** word visible-words … … … … 0123abc " + "w" * 200
     assert line.startswith(f"{told[:212]}… (test_plug_ins.py, line ")

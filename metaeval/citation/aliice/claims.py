@@ -313,8 +313,7 @@ def in_one_form(answer: Answer, profile: AliiceProfile) -> LocatedText:
         bracket = text.text[mark.start : mark.end]
         if mark.number is None or (answer.first == 1 and MARK.fullmatch(bracket)):
             continue
-        if mark.start >= end:
-            pieces.append(text.part(end, mark.start))
+        pieces.append(text.part(end, mark.start))  # empty where one bracket holds several marks
         written = f"[{max(mark.number, 0)}]"
         pieces.append(LocatedText(written, (text.at[mark.start],) + (text.at[mark.end - 1],) * (len(written) - 1)))
         end = mark.end

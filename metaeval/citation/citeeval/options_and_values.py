@@ -197,7 +197,7 @@ def response_values(
     worst, best = mean_ends(used, response, n)
     nothing = 1.0 if rules.nothing_rated == "full marks" else np.nan
     # None of the statements, if they all lack the verdict whether they need a citation, may need one.
-    best = np.where((known == 0) & (total(~np.isnan(used.best)) == 0) & (missing > 0), nothing, best)
+    best = np.where((known == 0) & (total(~np.isnan(used.best)) == 0), nothing, best)
     # In a response of which nothing counts, uncited statements decide.
     lacks, undecided = total(~cited & ~np.isnan(units.best)) > 0, total(~cited & units.missing)
     empty = known + missing == 0

@@ -25,7 +25,7 @@ from metaeval.citation.pipelines.provenance import Provenance, TableLines, inter
 from metaeval.core.errors import UserError, count, unknown
 from metaeval.report.result import Column
 from metaeval.report.table import Cell, ColumnGroup, Note, Table, format_value
-from metaeval.stats.arrays import Bools, Ints
+from metaeval.stats.arrays import Bools, Ints, ratio
 from metaeval.stats.estimate import Estimate
 
 _ONE, _TWO = (Column(key="", label="", digits=digits) for digits in (1, 2))
@@ -132,7 +132,7 @@ def _values(
     np.add.at(sums[0], answer, np.where(known, codes, 0.0))
     np.add.at(sums[1], answer, known)
     # The mean over each answer's units, by reader, (answers, readers).
-    of_readers = np.divide(sums[0], sums[1], out=np.full(sums[0].shape, np.nan), where=sums[1] > 0)
+    of_readers = ratio(sums[0], sums[1])
     read = ~np.isnan(of_readers)
     total = np.where(read, of_readers, 0.0).sum(axis=1)
     mean = [float(part / n) if n else None for part, n in zip(total, read.sum(axis=1), strict=True)]

@@ -104,7 +104,7 @@ def claims_of(ready: PreparedText, parse: Parse) -> list[tuple[str, str, tuple[i
     for start, behind in pairwise(groups):
         end = behind if start in nouns else start
         before = [place for place in words if located.at[starts[place]] < end]
-        while end != start and len(before) > 1 and parse.labels[before[-1]] in ("cc", "mark"):
+        while end != start and before and parse.labels[before[-1]] in ("cc", "mark"):
             before.pop()
         nodes[(before or words or [0])[-1 if before else 0]] = None
     # Pairs of tokens that are one word, such as the sides of a hyphen.

@@ -114,23 +114,24 @@ def test_what_all_answers_add_is_the_whole_reversal(cited, factor):
 def test_all_that_is_told_of_the_tables_on_paper_is_as_recorded(sheets, told, recorded):
     turned = table(("left", "ax ay az bx"), ("right", "ax ay az cx"), ("third", "by cx cy cz"), resamples=20)
     absent = [Answer("a: none", "", (), group="w", system="a")]
-    lacking = [("ax", "claim 1", "Claim of a on x.", "failed"), ("bx", "claim 2", "Claim of b.", "too long")]
+    lacking = [("ax", "claim 1", "x" * 57 + " 60", "failed"), ("bx", "claim 2", "x" * 58 + " 61", "too long")]
     open_ = table(absent=absent, resamples=9, unit="sentence")
-    texts = Definition("texts", "Texts", (Measure("words", "words", scale=1), Measure("all", "all")))
-    open_.definitions = [*SHOWN, texts]
+    open_.definitions = [*SHOWN, Definition("texts", "Texts", (Measure("words", "words", "", 1), Measure("all", "")))]
     open_.add("half", lambda missing: {"recall": means([missing, *[1.0] * 8, 0.0]).times(0.5)}, lacking=lacking)
     # The factor multiplies the value of the system, and not that of an answer; what has no judge has no rank.
     words = {"words": means([4.0] * 10), "f1": means([0.5] * 10)}
     open_.add(TEXT, lambda missing: words, whole={"all": lambda rows: float(rows.size)})
-    # One supports 0 to 6 answers of the systems, the other 6 to 0; the last answer of each system lacks its verdict.
-    many = table(answers=[replace(ANSWERS[0], id=f"{n}", group=f"{n % 7}", system=f"{n // 7}") for n in range(49)])
-    lacking = [(f"{n}", "claim", "Claim.", "failed") for n in range(6, 49, 7)]
-    for judge, held in (("up", [n % 7 < n // 7 for n in range(49)]), ("down", [n % 7 < 6 - n // 7 for n in range(49)])):
-        recall = partial(
-            lambda held, open_: {"recall": means([open_ if n % 7 == 6 else own for n, own in enumerate(held)])}, held
-        )
-        many.add(judge, recall, lacking=lacking)
-    results = {"two": sheets, "three": turned.done(()).value, "open": open_.done(()).value, "many": many.done(()).value}
+    results = {"two": sheets, "three": turned.done(()).value, "open": open_.done(()).value}
+    # How many answers of each system a judge supports; the last answer of each lacks its verdict. 13 and 12 flips.
+    for name, *orders in (("many", "012345", "542130"), ("five", "01234", "21430", "21430")):
+        of = [divmod(n, 7) for n in range(7 * len(orders[0]))]
+        many = table(answers=[replace(ANSWERS[0], id=f"{at} {n}", group=f"{n}", system=f"{at}") for at, n in of])
+        lacking = [(f"{at} 6", "claim", "Claim.", "failed") for at, n in of if n == 6]
+        for judge, order in zip(("up", "down", "third"), orders, strict=False):
+            held = [None if n == 6 else n < int(order[at]) for at, n in of]
+            filled = partial(lambda held, missing: means([missing if x is None else x for x in held]).times(0.5), held)
+            many.add(judge, lambda missing, filled=filled: {"recall": filled(missing)}, lacking=lacking)
+        results[name] = many.done(()).value
     recorded.held("cited-tables", {name: [told(one), len(one.estimates)] for name, one in results.items()})
 
 

@@ -349,7 +349,7 @@ def test_the_system_values_are_those_of_the_released_script(cite, hold, scenario
 
 def test_data_sets_of_other_passages_are_not_weighed_together(cite):
     parts = ("asqa_gtr_10", "eli5_bm25_10", "asqa_gtr_5", "lfrqa_colbert_5", "asqa_oracle_10", "msmarco_oracle_10")
-    systems = [f"g_{part}_psgs" for part in parts]
+    systems = [*(f"g_{part}_psgs" for part in parts), "h_asqa_gtr_10_psgs"]
     rows = [{"id": f"{one}_1", "system": one, "text": f"Ships of {one} sail daily [1]."} for one in systems]
     said = {row["id"]: [("retrieval", 1 + place % 5, [])] for place, row in enumerate(rows)}
     _, found = cite(rows, said, interval={"resamples": 0})

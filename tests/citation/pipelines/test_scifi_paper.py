@@ -1,6 +1,7 @@
 """The tables of the SCiFi paper (arXiv 2406.06125) from made answers of models and strategies."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,6 @@ def test_models_are_blocks_and_strategies_lines_with_the_papers_marks(tables, re
     # Samples, tokens, density, sentences, and the shares of these with several citations and with one inside.
     counted = [number for number, _ in cells(tables["table-1"])["systems", "gpt/two-stage"]]
     assert counted == ["4", "5.0", "1.25", "4", "25.0", "0.0", "–"]
-    assert table.legend == "Bold: best of all; underlined: best strategy of its model."
     assert len(table.records) == 5 * 4
 
 
@@ -110,6 +110,7 @@ def test_answers_to_positive_documents_keep_model_and_strategy():
         ("tiny", "summary/oracle"): ("0.00", ""),
     }
     assert list(dict.fromkeys((row["model"], row["strategy"]) for row in table.records)) == list(cells(table))
+    assert [bool(cite.tables_scifi(rows[:n], table=[2], **RUN)["table-2"].legend) for n in (2, 4)] == [False, True]
 
 
 def test_differences_after_training_are_paired(tables):
@@ -149,7 +150,7 @@ def test_only_questions_that_both_answered_are_compared():
         ({"trained": ["tiny"]}, "BEFORE=AFTER"),
         ({"trained": ["tiny=tiny-lora"], "table": [1, 2]}, "add --table 3"),
         ({"trained": ["gpt=other"]}, "no strategy in common"),
-        ({"table": [1], "by": ["topics"]}, '"topics"'),
+        ({"table": [1], "by": ["topics"]}, '"topics".*claims'),
     ],
 )
 def test_what_is_wrong_is_one_sentence(options, says):
@@ -233,7 +234,7 @@ def test_texts_by_page_views_are_cut_into_bins_of_equal_size():
     # Of topics, the ten most frequent have a line.
     table = made("topic", [(END, [f"t{number}", "all"], 1) for number in range(12)])["by-topic"]
     assert len({record["system"] for record in table.records}) == 10
-    assert "3 further values without a line" in " ".join(table_text(table, "text").split())
+    assert re.findall(r"(\d+)(?: \w+){1,2} without", " ".join(table_text(table, "text").split())) == ["3"]
 
 
 def claim_of_wice(name, sets, claim="It opened in May."):

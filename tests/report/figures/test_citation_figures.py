@@ -56,7 +56,7 @@ def answers(tmp_path):
     passages = [{"title": "A", "text": "Cups are of glass."}, {"title": "B", "text": "Cups are of plastic."}]
     path = tmp_path / "answers.json"
     # A sentence that is too long to parse has no tree.
-    text = f"Cups {'and cups ' * 200}are of glass [1]. Cups are of glass [1] or of plastic [2]."
+    text = f"Cups {'and cups ' * 200}are of glass [1]. Cups are of tin [2]. Cups are of glass [1] or of plastic [2]."
     item = {"id": "1", "question": "?", "output": " ".join([text] * 7), "docs": passages}
     path.write_text(json.dumps([item]), encoding="utf-8")
     return path

@@ -170,7 +170,8 @@ def test_the_files_of_a_folder_are_those_that_were_read(recorded, tmp_path):
                 model = find_model(Checkpoint("a/b", "1 MB", **wanted), folder)
                 found[f"{number} {kind}"] = [model.files, [path.name for path in model.weights], model.size]
             except UserError as error:
-                found[f"{number} {kind}"] = str(error).partition(" lacks ")[2].partition(", which")[0].replace(" ", "_")
+                lacks, _, more = str(error).partition(" lacks ")[2].rpartition(", which")
+                found[f"{number} {kind}"] = [lacks.replace(" ", "_"), *recorded.said(more.rpartition(" and ")[2])]
     one = Checkpoint("a/b", "1 MB", "r", ("f",), ("g",))
     found["at"] = [one.at(*to) for to in product((None, "a/b", "c/d"), (None, "s"))]
     file = tmp_path / "0" / "model.pth"
@@ -186,8 +187,8 @@ def test_devices_memory_positions_and_cards_are_what_they_were(recorded, monkeyp
         monkeypatch.setattr(torch.cuda, "device_count", lambda count=count: count)
         try:
             found[f"{count} {names}"] = model_loading.devices_of(names)
-        except UserError:
-            found[f"{count} {names}"] = "refused"
+        except UserError as error:
+            found[f"{count} {names}"] = ["refused", *recorded.said(str(error))]
     files = SimpleNamespace(folder=tmp_path, size=1000)
     fits = []
     for free, dtype, size in product((None, 499, 500, 999, 1000, 3999), ("float32", "bfloat16"), (0, 4000)):
