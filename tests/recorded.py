@@ -171,7 +171,7 @@ def _looks(artist):
 def drawn(figure):
     """What a figure shows: its lines, bars, discs and texts with their looks, and no place that its layout decides."""
     panels = []
-    for plot in figure.axes:
+    for plot in (one for outer in figure.axes for one in (outer, *outer.child_axes)):
         ticks = [
             [axis.get_majorticklocs(), [label.get_text() for label in axis.get_ticklabels()]]
             for axis in (plot.xaxis, plot.yaxis)
