@@ -35,7 +35,8 @@ def test_a_claims_bars_stand_under_its_words(recorded):
 
 
 def test_a_word_stands_below_its_head():
-    (plot,) = claim_tree(TREE, CLAIMS).axes
+    (plot,) = claim_tree(TREE, CLAIMS, "a " * 99).axes
+    assert plot.get_title(loc="left").count("\n") == 3
     top = {}
     for text in plot.texts:
         if text.get_text() in TREE.tokens:
