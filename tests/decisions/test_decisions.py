@@ -46,7 +46,7 @@ def rows_of(name):
 def levels_of(rows, which=1):
     """Levels by id of each so many rows; one level of each third; or with a probability and a stratum."""
     if which == "design":
-        design = [{"probability": (1 + n % 2) / 4, "stratum": n % 3} for n in range(len(rows))]
+        design = [{"probability": (1 + n % 3) / 6, "stratum": n % 3} for n in range(len(rows))]
         return [{"id": row["id"], "level": row["truth"], **of} for row, of in zip(rows, design, strict=True)][::2]
     return (
         {row["id"]: row["truth"] for row in rows[::which]}
