@@ -92,6 +92,7 @@ def test_the_values_do_not_depend_on_the_kind_of_array(arrays, way, caplog):
         assert (again.data.groups, again.data.levels) == (result.data.groups, result.data.levels)
     beside = ("a series and lists", "index of texts", "repeated index")  # a series and arrays, read by place
     assert ("have the index of labels" in caplog.text) == (way in beside)
+    assert ("in the order of" in caplog.text) == (way in ("series", "index of texts"))
 
 
 def test_frames_of_scores_have_a_metric_a_column_in_the_order_of_the_labels(arrays):

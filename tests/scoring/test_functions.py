@@ -219,6 +219,11 @@ def test_the_hash_of_a_module_takes_in_what_it_imports(folder, imported, place, 
     assert files_hash(module) == before
     (folder / place / "leaf.py").write_text("K = 2")
     assert files_hash(module) != before
+    hashes = []
+    for number in (1, 2):  # of two files
+        (folder / place / "deep.py").write_text(f"K = {number}")
+        hashes.append(files_hash(module))
+    assert hashes[0] != hashes[1]
     importlib.import_module("trigram")
     assert files_hash("trigram") == sha256_file(folder / "trigram.py")[:12], "as earlier versions stored it"
     for name in {*sys.modules} - loaded:
