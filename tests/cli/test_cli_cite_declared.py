@@ -158,7 +158,8 @@ def test_a_file_that_was_read_is_held_by_its_hash(refused, ran, asked, answers, 
 
 
 @pytest.mark.parametrize("words", [["answers.jsonl", "--nli", "overlap"], ["--nli", "overlap", "answers.jsonl"]])
-def test_a_file_without_a_pipeline_is_for_alce(ran, answers, words):
+def test_a_file_without_a_pipeline_is_for_alce(ran, refused, answers, words):
+    assert "nowhere.jsonl" in refused("cite", "nowhere.jsonl")
     ran("cite", *words, *QUICK)
     assert manifest()["recipe"]["analysis"] == "cite alce"
 
