@@ -238,7 +238,8 @@ def test_functions_of_python_take_what_fits_and_name_what_does_not(recorded, tmp
     ]
     found = {"told": [recorded.told(*call) for call in calls]}
     some = score("overlap", np.array(["walk", "rain", "a b", "x"] * 2), ["walk", "snow", "a c", "x"] * 2)
-    columns = some.to_frame().astype({"status": str}).to_dict("list")  # before pandas 3 a status stays an enum
+    columns = some.to_frame().to_dict("list")
+    columns["status"] = [*map(str, columns["status"])]  # before pandas 3 a status stays an enum
     found["scores"] = [some, recorded.named(repr(some)), len(repr(some[:5])), columns]
     found["scores"].append(recorded.named(repr(score("overlap", ["a"] * 5, ["a"] * 5))))
     frame = [{"pair_id": name, "score": value, "note": "x"} for name, value in values.items()]
