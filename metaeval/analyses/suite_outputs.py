@@ -45,10 +45,8 @@ class SuiteResults(Results):
 
     Parameters
     ----------
-    results : iterable of Result
-        The items.
-    declarations : Declarations
-        The protocols' declarations, by which tables and findings are made.
+    results, declarations
+        As in `Results`.
     sheets : sequence of Table
         A paper's tables over all data sets, held as `tables`.
     """

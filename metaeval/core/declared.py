@@ -117,7 +117,7 @@ def parameter_docs(fields: Mapping[str, FieldInfo]) -> str:
         ending = f", default {', '.join(texts)}" if is_shown else "" if is_starred or required else ", optional"
         words = textwrap.fill(" ".join((field.description or "").split()), 100, break_on_hyphens=False)
         inner = f"\n\n{parameter_docs(type(default).model_fields)}\n" if isinstance(default, Strict) else ""
-        entries.append(f"{name} : {_listed(kinds)}{ending}\n{textwrap.indent(words + inner, '    ')}")
+        entries.append(f"{name} : {' or '.join(kinds)}{ending}\n{textwrap.indent(words + inner, '    ')}")
     return "\n".join(entries)
 
 
@@ -137,7 +137,7 @@ def _in_words(annotation: Any) -> list[str]:
         each = _in_words(parts[0])
         return [*each, f"sequence of {each[0] if len(each) == 1 else 'these'}"]
     if origin in (dict, Mapping):
-        return ["mapping" if parts[1] is Any else f"mapping of str to {_listed(_in_words(parts[1]))}"]
+        return ["mapping" if parts[1] is Any else f"mapping of str to {' or '.join(_in_words(parts[1]))}"]
     if isinstance(annotation, type) and issubclass(annotation, Strict):
         return ["mapping"]
     return {Any: ["object"], Path: ["str", "Path"], NoneType: []}.get(annotation, [annotation.__name__])
@@ -145,10 +145,6 @@ def _in_words(annotation: Any) -> list[str]:
 
 def _quoted(value: Any) -> str:
     return json.dumps(value) if isinstance(value, str) else str(value)
-
-
-def _listed(words: Sequence[str]) -> str:
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 @cache

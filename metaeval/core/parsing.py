@@ -348,11 +348,11 @@ def _yaml_constructor() -> Any:
     from ruamel.yaml.nodes import ScalarNode
 
     class Constructor(SafeConstructor):
-        def construct_mapping(self, node: Any, *deep: bool) -> Any:
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             for key, _ in node.value:
                 if not isinstance(key, ScalarNode):
                     raise MalformedError("a key is a list or a mapping", key.start_mark.line + 1)
-            return super().construct_mapping(node, *deep)
+            return super().construct_mapping(node, deep)
 
     for kinds, construct in {"str timestamp value": _yaml_text, "int": _yaml_integer, "float": _yaml_float}.items():
         for kind in kinds.split():
