@@ -11,13 +11,11 @@ from pathlib import Path
 from types import GenericAlias, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
-
 from metaeval.analyses import GROUPS, USUAL, names_in
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, own_fields
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
-from metaeval.core.declared import flag_of, parameter_docs
+from metaeval.core.declared import Strict, flag_of, parameter_docs
 from metaeval.core.errors import UserError, unknown
 from metaeval.core.files import declare, inputs_protected
 
@@ -194,6 +192,6 @@ def annotation_of(kind: Any) -> Any:
         return GenericAlias(Mapping, (annotation_of(parts[0]), annotation_of(parts[1])))
     if kind is Path:
         return str | Path
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
+    if isinstance(kind, type) and issubclass(kind, Strict):
         return kind | Mapping[str, Any]
     return kind

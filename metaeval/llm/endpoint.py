@@ -245,7 +245,7 @@ def _error(body: str) -> tuple[str, str]:
         value = parse_json(body)
     except MalformedError:
         return "", body
-    error = value.get("error", value) if isinstance(value, dict) else value
+    error = (value.get("error") or value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return "", str(error)
     return str(error.get("code") or ""), str(error.get("message") or error.get("detail") or "")

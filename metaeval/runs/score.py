@@ -334,9 +334,9 @@ def with_unique_name(column: AlignedColumn, others: Sequence[AlignedColumn], nam
 
 
 def is_fitted_on(metric: Metric, job: Job | RatedSet) -> bool:
-    """Return whether the metric's card says that it was fitted on the labels of the job's split, or of a part of it."""
-    here = f"{job.name}/"
-    return any(on.startswith(here) and job.split in ("all", on.removeprefix(here)) for on in metric.card.fitted_on)
+    """Return whether the metric's card says that it was fitted on labels of which the job's split has some."""
+    splits = [on.removeprefix(f"{job.name}/") for on in metric.card.fitted_on if on.startswith(f"{job.name}/")]
+    return bool(splits) and (job.split in ("all", *splits) or "all" in splits)
 
 
 def _metric_column(

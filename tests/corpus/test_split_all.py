@@ -71,4 +71,6 @@ def test_a_metric_that_was_fitted_on_a_part_of_all_says_so(monkeypatch, folder):
     assert is_fitted_on(Overlap(), job)
     assert is_fitted_on(Overlap(), replace(job, split="dev"))
     assert not is_fitted_on(Overlap(), replace(job, split="test"))
+    monkeypatch.setattr(Overlap, "card", replace(Overlap.card, fitted_on=("gensearch/all",)))
+    assert is_fitted_on(Overlap(), replace(job, split="test"))
     assert not is_fitted_on(Overlap(), replace(job, name="wice"))

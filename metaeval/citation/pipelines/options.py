@@ -220,7 +220,10 @@ def as_files(answers: tuple[Any, ...], form: str = "auto") -> Iterator[tuple[tup
         raise UserError("The list of answers contains files and objects: give only files, or only objects.")
     with TemporaryDirectory() as folder:
         path = Path(folder) / "answers"
-        path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+        try:
+            path.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+        except TypeError as error:
+            raise UserError(f"Answers that are objects are mappings, as lines of JSON are: {error}.") from None
         try:
             yield (path,), form if in_other_format(answers[0]) else "jsonl"
         except UserError as error:

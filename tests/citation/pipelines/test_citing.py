@@ -280,6 +280,7 @@ def test_options_are_those_of_the_command_and_others_are_refused(cite):
         (ROWS, "scify", {}, "'scifi'"),
         (ROWS, "alce", {"model": "tiny"}, "'model'"),
         ([{"txt": "Long."}], "alce", {}, "line 1.*'txt'"),
+        ([{"text": object()}], "alce", {}, "JSON"),
         ([*ROWS, "answers.jsonl"], "alce", {}, "files and objects"),
         ("gone.jsonl", "alce", {}, "gone.jsonl"),
         ([], "alce", {}, "No file"),
