@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +16,7 @@ from metaeval.analyses import GROUPS, USUAL, names_in
 from metaeval.analyses.analysis import Analysis, DeclaredOptions, own_fields
 from metaeval.core import registry
 from metaeval.core.config import RunConfig
-from metaeval.core.declared import Strict, flag_of, parameter_docs
+from metaeval.core.declared import Strict, flag_of, option_of, parameter_docs
 from metaeval.core.errors import UserError, unknown
 from metaeval.core.files import declare, inputs_protected
 
@@ -101,7 +102,10 @@ def make_function(analysis: Analysis, name: str) -> Callable[..., Any]:
 
 
 def docstring_of(analysis: Analysis, signature: inspect.Signature) -> str:
-    """Return the numpydoc docstring of an analysis's function; what `RunConfig` describes is named alone."""
+    """Return the numpydoc docstring of an analysis's function; what `RunConfig` describes is named alone.
+
+    An option of the command that a sentence names is named as the parameter.
+    """
     fields, own_names, run = analysis.options.model_fields, own_fields(analysis.options), RunConfig.model_fields
     first, further, of_run = {}, {}, []
     for name, parameter in signature.parameters.items():
@@ -125,7 +129,9 @@ def docstring_of(analysis: Analysis, signature: inspect.Signature) -> str:
     }
     texts = {title: "\n".join(filter(None, parts)) for title, parts in sections.items()}
     written = (f"{title}\n{'-' * len(title)}\n{text}" for title, text in texts.items() if text)
-    return "\n\n".join(filter(None, [analysis.summary, analysis.about, *written]))
+    options = {option_of(name, field): name for name, field in fields.items()}
+    text = "\n\n".join(filter(None, [analysis.summary, analysis.about, *written]))
+    return re.sub(r"--[a-z][a-z-]*", lambda typed: options.get(typed[0], typed[0]), text)
 
 
 def _positional_by_name(
