@@ -96,7 +96,7 @@ class DeclaredGroup(TyperGroup):
         The help leaves out names such as tables-scifi, which the help of `tables` gives.
         """
         names = list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
-        return [name for name in names if not self._listing or name.partition("-")[0] in (name, "")]
+        return [name for name in names if not self._listing or "-" not in name]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command, or group of commands, of this name; None if there is none."""

@@ -83,13 +83,12 @@ def text_parameter(name: str, field: FieldInfo) -> inspect.Parameter:
 
 def refuse_duplicates(command: str, parameters: Sequence[inspect.Parameter]) -> None:
     """Raise `UserError` where two parameters of a command have the same option name or letter: click would drop one."""
-    seen: dict[str, inspect.Parameter] = {}
+    seen = {"--help": "--help"}
     for parameter in parameters:
         info = next((part for part in parameter.annotation.__metadata__ if isinstance(part, OptionInfo)), None)
         # Of Option("--name", "-n") in Annotated, typer keeps the first word as the default.
         words = [] if info is None else [info.default, *(info.param_decls or ())]
         usual = [f"--{parameter.name.replace('_', '-')}"] if info is not None else []
         for word in [word for word in words if isinstance(word, str)] or usual:
-            first = seen.setdefault(word, parameter)
-            if first is not parameter or word == "--help":
-                raise UserError(f"{command!r} has {word} twice ({first.name}, {parameter.name}): rename a field.")
+            if (first := seen.setdefault(word, parameter.name)) != parameter.name:
+                raise UserError(f"{command!r} has {word} twice ({first}, {parameter.name}): rename a field.")

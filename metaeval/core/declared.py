@@ -212,8 +212,8 @@ def _sentence(model: type[BaseModel], error: ValidationError, where: str, spelle
     subject, verb, place = _subject(field, where, spelled)
     if first["type"] in ("extra_forbidden", "invalid_key"):
         for name in parents:  # to the model that a nested setting belongs to
-            inner = model.model_fields[name].annotation
-            if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            inner: Any = model.model_fields[name].annotation
+            if not hasattr(inner, "model_fields"):
                 break
             model = inner
         known = sorted(model.model_fields)

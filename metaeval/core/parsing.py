@@ -480,7 +480,7 @@ def _bounded_batches(file: Any, parquet: Any, rows: int) -> Iterator[Any]:
         longest = 1
         for batch in coded.iter_batches(1, [group], texts, use_threads=False) if coded else ():
             sizes = (compute.max(compute.binary_length(column.dictionary)).as_py() for column in batch.columns)
-            longest = max(1, *(size or 0 for size in sizes))
+            longest = max([1, *filter(None, sizes)])
             break
         at_once = max(1, min(rows, _BATCH_BYTES // longest))
         yield from parquet.iter_batches(at_once, [group], use_threads=False)

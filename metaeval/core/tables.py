@@ -478,7 +478,7 @@ def warn_of_swap(name: str, columns: Mapping[str, str], lengths: Sequence[tuple[
     name: of the table. columns: headings by role. lengths: (source, statement) of each pair, in characters.
     """
     source, statement = (median(side) for side in zip(*lengths, strict=True)) if lengths else (0, 0)
-    if statement > 2 * source > 0:
+    if statement > 2 * source:
         statement_heading, other = columns["statement"], columns["source"]
         _log.warning(
             "%s: the statements (column %s) are longer than their sources (column %s), with %s characters against %s: "

@@ -127,7 +127,7 @@ def _read_line(line: int, record: Any, problems: list[Problem]) -> _Line | None:
     if kind == "document" and ("text" in record) == ("sentences" in record):
         fault = "given together with sentences" if "text" in record else "missing"
         problems.append(Problem(line, "text", fault, 'exactly one of "text" and "sentences"'))
-    if {"evidence", "evidence_sets"} <= record.keys():
+    if "evidence" in record and "evidence_sets" in record:
         problems.append(Problem(line, "evidence_sets", "given together with evidence", "one of the two"))
     try:
         ends = {"id": f"{record.get('statement')}:{record.get('document')}"} if kind == "citation" else {}

@@ -157,9 +157,10 @@ def test_a_file_that_was_read_is_held_by_its_hash(refused, ran, asked, answers, 
     assert f"cannot be run again: {path} is missing or has changed" in refused("results", "rerun")
 
 
-@pytest.mark.parametrize("words", [["answers.jsonl", "--nli", "overlap"], ["--nli", "overlap", "answers.jsonl"]])
-def test_a_file_without_a_pipeline_is_for_alce(ran, refused, answers, words):
-    assert "nowhere.jsonl" in refused("cite", "nowhere.jsonl")
+@pytest.mark.parametrize("words", [["copy", "--nli", "overlap"], ["--nli", "overlap", "answers.jsonl"]])
+def test_a_file_without_a_pipeline_is_for_alce(ran, cli, answers, words):
+    assert ["Cannot read" in cli("cite", name).err for name in ("nowhere", "no/x", "a.jsonl")] == [False, True, True]
+    Path("copy").write_bytes(Path("answers.jsonl").read_bytes())
     ran("cite", *words, *QUICK)
     assert manifest()["recipe"]["analysis"] == "cite alce"
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 from metaeval.cli import output
 from metaeval.cli.output import scoring_progress
+from metaeval.corpus import loading
 
 WAVES = json.loads(Path(__file__).with_name("waves.json").read_text(encoding="utf-8"))
 """By what is told: the times, and how many are done of how many."""
@@ -34,3 +35,6 @@ def test_bars_on_a_terminal_show_each_metric_and_its_last_wave(monkeypatch):
             report(name, done, total)
     last = "".join(terminal.getvalue().splitlines()[-3:])
     assert [part in last for part in ("[b]a", "6/10", "2/5")] == [True] * 3
+    with loading._progress("files", SimpleNamespace(size=9)) as advance:
+        advance(4)
+    assert "4/9 bytes" in terminal.getvalue()

@@ -21,6 +21,7 @@ TYPED = {
     "run -m overlap --pool bm25": ("--pool", "'bm25'", "bm25:20"),
     "results show x.json -f latx": ("--format", "'latx'", "'latex'"),
     "pairs x.csv": ("x.csv", ".jsonl or .parquet"),
+    "pairs x.jsonl -s splti=dev": ("Did you mean 'split'", "Known: "),
     "results show x.json": ("Cannot read x.json",),
     "run -m overlap -c no.yaml": ("'no.yaml'", "offline"),
     "run -m ''": ("No metric is given",),

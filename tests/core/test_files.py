@@ -119,6 +119,8 @@ def test_a_file_that_cannot_be_read_is_a_sentence(tmp_path):
             read_text(tmp_path / name)
     with pytest.raises(UserError, match="/dev/zero is a device"):
         read_text(Path("/dev/zero"))
+    with os.popen("echo piped") as pipe:
+        assert read_text(Path(f"/dev/fd/{pipe.fileno()}")) == "piped\n"
 
 
 @given(st.dictionaries(st.text(), JSON, max_size=5))
@@ -137,7 +139,7 @@ def test_what_a_killed_run_left_unfinished_is_deleted_when_it_is_old(tmp_path):
     for left in (old, young, other):
         left.write_text("half")
     for left in (old, other):
-        os.utime(left, (0, 0))
+        os.utime(left, (0, left.stat().st_mtime - 86_400))
     write_text(tmp_path / "a.json", "whole")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young.name, other.name, "a.json"])
 

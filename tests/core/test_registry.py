@@ -117,9 +117,8 @@ def test_models_that_lie_here_have_short_names(tmp_path, monkeypatch, recorded):
     monkeypatch.chdir(here)
     for folder in ("m", "a/m", "b/m", "a/x_y", "c/a/m"):
         (here / folder).mkdir(parents=True)
-    lists = (
-        "overlap|nli:./m|nli:m|nli:./a/m nli:./b/m|nli:./m nli:HERE/m|nli:gone|nli:./a/m nli:./c/a/m|nli:m nli:./a/m"
-    )
+    lists = "overlap|nli:./m|nli:m|nli:./a/m nli:./b/m|nli:./m nli:HERE/m|nli:gone|nli:/m|nli:./a/m nli:./c/a/m"
+    lists += "|nli:m nli:./a/m"
     lists += "|ensemble:nli:./m+overlap|nli:./a/x_y|rouge:./m|minilm-cosine:./m|cosine:./a/m nli:./b/m|nli:./m nli:./m"
     lists = [names.replace("HERE", str(here)).split() for names in lists.split("|")]
     found = {"placed": [], "given": []}

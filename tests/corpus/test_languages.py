@@ -60,6 +60,7 @@ def test_a_job_of_one_language_is_recognised(language):
 def test_several_languages_are_other():
     pytest.importorskip("py3langid", reason="needs the extra 'languages'")
     assert language_of((TEXTS["de"], TEXTS["fr"], TEXTS["es"]) * 5) == "other"
+    assert language_of((TEXTS["de"][:98],) * 4 + (TEXTS["fr"],)) == "de"  # 80 %
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,7 @@ def test_few_words_of_another_language_leave_texts_english(texts):
 
 
 @pytest.mark.parametrize(
-    ("text", "language"), [(TEXTS["hi"], "hi"), (TEXTS["ru"], "ru"), ("すべての人間は自由", "ja"), (TEXTS["de"], "en")]
+    ("text", "language"), [(TEXTS["hi"], "hi"), (TEXTS["ru"], "ru"), ("人間ノ自由は", "ja"), (TEXTS["de"], "en")]
 )
 def test_without_the_extra_the_script_decides_and_a_warning_says_so(monkeypatch, caplog, text, language):
     monkeypatch.setattr(languages, "find_spec", lambda name: None)

@@ -33,7 +33,7 @@ def mounted(tmp_path, monkeypatch):
     def mount(folder, system):
         table, place = tmp_path / "mounts", str(folder).replace(" ", "\\040")
         table.write_text(
-            f"/dev/sda / ext4 rw 0 0\nserver:/x {place} {system} rw 0 0\ntmpfs {tmp_path}/up tmpfs rw 0 0\n"
+            f"a / ext4 rw 0 0\nb {place} ext4 rw 0 0\nhost:/x {place} {system} rw 0 0\nc {tmp_path}/up tmpfs rw 0 0\n"
         )
         monkeypatch.setattr(store_frame, "MOUNTS", table)
 

@@ -63,7 +63,7 @@ def _judged(path: Path, part: str, draft: CorpusDraft) -> Iterator[Rating]:
         run = row.identifier("run_id")
         for place, sentence in enumerate(row.rows("sentences")):
             text = sentence.fields.get("text")
-            text = "" if isinstance(text, float) and text != text else sentence.text("text")  # NaN where there is none
+            text = "" if text != text else sentence.text("text")  # NaN where there is none
             for number, citation in enumerate(sentence.rows("citations")):
                 level = citation.choice("support", LEVELS)
                 if level is None:

@@ -54,7 +54,7 @@ def _all_of(loaded):
         ]
         return [loaded.name, documents, texts, cited, [*loaded.dropped.values()], loaded.scores]
     rows = [[r.id, r.group, r.gold, r.system, r.subset, r.text, r.pair, r.fields, r.votes] for r in loaded.rows]
-    scores = {name: [*column.values()] for name, column in loaded.scores.items()}
+    scores = {name: [*own.values(), *own.unrated] for name, own in loaded.score_columns.items()}
     return [loaded.name, rows, scores, [*loaded.dropped.values()], loaded.levels, loaded.unrated]
 
 
