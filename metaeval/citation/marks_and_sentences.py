@@ -163,8 +163,6 @@ def _raised(text: str, start: int, end: int) -> Literal["mark", "power", "unclea
 
 def _items(body: str, first: int) -> list[int]:
     """Return the numbers in a mark's text, shifted by `first`; empty where any part of the text is unreadable."""
-    if body.isdecimal() and len(body) <= _LONGEST_NUMBER:
-        return [int(body) - first + 1]
     numbers: list[int] = []
     for item in filter(None, map(str.strip, _COMMA.split(_LEFT_OUT.sub("", body).translate(_USUAL)))):
         ends = _DASH.split(item)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -148,7 +148,7 @@ def fit(
     more = [candidate.more for candidate in candidates if candidate.more is not None]
     if terms.promise == "mean":
         there = int(np.unique(groups[labelled.sample.rows][unsupported]).size)
-        needed, effective = answers_for_mean(terms.max_missed) or 0, float(there)
+        needed, effective = cast("int", answers_for_mean(terms.max_missed)), float(there)
     else:
         there, effective = int(unsupported.sum()), candidates[0].labels
         needed = labels_for(terms.max_missed, alpha)

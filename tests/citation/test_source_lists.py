@@ -103,11 +103,8 @@ def test_an_address_cited_twice_is_one_source_and_code_cites_nothing():
 def test_lists_pieces_and_marks_of_many_reports_are_those_of_their_record(recorded):
     held = {}
     for number, text in enumerate(CASES["reports"], start=1):
-        answer, draft, reasons = (
-            Answer("a", text, (Passage("p", source=A), Passage("q", source=B))),
-            CitedText(),
-            Counter(),
-        )
+        answer = Answer("a", text, (Passage("p", source=A), Passage("q", source=B)))
+        draft, reasons = CitedText(), Counter()
         read = replace(answer, left_out=left_out_of(answer))
         write_report(text, draft)
         held[number] = {
@@ -125,15 +122,7 @@ def test_reports_cite_as_the_plain_one_whatever_their_list_looks_like():
     random, address = Random(0), "https://s{n}.example/x"
     labels = ["[{n}]", "[{n}]:", "[^{n}]:", "{n}.", "{n})", "- [{n}]", "**[{n}]**"]
     entries = ["{a}", "<{a}>", "[Title {n}]({a})", "Title {n}. {a}"]
-    marks = [
-        "[{n}]",
-        "[^{n}]",
-        "[{n}]({a})",
-        "[[{n}]]({a})",
-        "[\\[{n}\\]]({a})",
-        "<sup>[{n}]({a})</sup>",
-        "([{n}]({a}))",
-    ]
+    marks = r"[{n}] [^{n}] [{n}]({a}) [[{n}]]({a}) [\[{n}\]]({a}) <sup>[{n}]({a})</sup> ([{n}]({a}))".split()
     headings = ["## References", "**Sources:**", "Works cited", "Quellen", "参考文献：", "Sources\n-------"]
     for _ in range(200):
         cited = [random.randint(1, 4) for _ in range(3)]

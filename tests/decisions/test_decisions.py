@@ -36,7 +36,7 @@ def rows_of(name):
     for number in range(n):
         level = chance.choices(["none", "partial", "full"], [share, 0.2, 0.8 - share])[0]
         score = round({"full": 0.8, "partial": 0.5, "none": 0.2}[level] + chance.gauss(0, 0.15), 3)
-        source = f"They say word {number}" * (9 if name == "longer" else 1)
+        source = f"They say word {number}" * (333 if name == "longer" else 1)
         texts = {"statement": f"word {number} is {'so ' * (number % 5)}", "source": source, "system": f"s{number % 2}"}
         scores = {"good": score, "gappy": None if number % 7 == 3 else score, "nothing": None}
         rows.append({"id": f"{prefix}{number}", "answer_id": f"a{number % answers}", **texts, **scores, "truth": level})
@@ -160,7 +160,7 @@ def checked(rows, *arguments):
     found = check(rows, *arguments)
     known = found.flagged, found.unsupported, found.drifted, found.drift, found.below[:4], len(found.below)
     ways = [(verdict(found, how), junit(found, how)) for how in (False, True)]
-    said = [(sentence[:6], sentence, xml.count("<failure"), NUMBER.findall(xml)[:60]) for sentence, xml in ways]
+    said = [(sentence[:6], sentence, xml.count("<failure"), NUMBER.findall(xml)[:150]) for sentence, xml in ways]
     return [*known, *map(str, found.drift), said, *table_of(check_sheet(found))]
 
 

@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from metaeval.core.config import RunConfig
 from metaeval.core.errors import UserError
 from metaeval.decisions.gate_check import check, check_sheet, verdict
 from metaeval.decisions.gate_fit import fit, fit_sentences, fit_sheet
@@ -35,6 +36,10 @@ def test_metrics_share_alpha():
     assert found.needed == 36
     assert "shared by 2 metrics" in fit_sentences(found)[0]
     assert fit(*citations(36), ["first", "second"]).gate.metric == "first"
+    # What half of the annotators call unsupported is supported.
+    rows, levels = citations(36)
+    votes = [{"id": name, "level": level, "annotator": who} for name, level in levels.items() for who in "ab"]
+    assert fit(rows, [*votes[:-1], {**votes[-1], "level": "none"}], ["first"]).there == 36
     # A metric named twice is tested once.
     assert fit(*citations(32), ["first", "first"]).gate is not None
     assert fit(*citations(32), ["first", "second"], Terms(alpha=0.1)).gate is not None
@@ -42,12 +47,13 @@ def test_metrics_share_alpha():
 
 @pytest.mark.parametrize(
     ("named", "scored"),
-    [(("first", "second", "third"), 1), (("third", "first", "second"), 2), (("third", "fourth", "first"), 3)],
+    [(("first", "second", "third"), 1), (("overlap", "first", "second"), 2), (("third", "fourth", "first"), 3)],
 )
 def test_metrics_behind_the_gate_need_no_scores(named, scored):
     rows, levels = citations(44)  # .9 ** 44 is .0097: below .05 / 3
     rows = [{**row, "third": 0.5 - row["first"], "fourth": 0.5 - row["first"]} for row in rows]
-    every, needed = (fit(rows, levels, named, score_all=all_of_them) for all_of_them in (True, False))
+    config = RunConfig(metric_options={"overlap": {"content_only": False}})
+    every, needed = (fit(rows, levels, named, config=config, score_all=whole) for whole in (True, False))
 
     assert every.gate == needed.gate
     assert every.gate.metric == "first"
@@ -65,6 +71,7 @@ def test_answers_count_where_no_citation_is_missed_and_fewer_of_unequal_size():
     assert found.gate is None
     assert found.effective == pytest.approx(20)
     assert "100 unsupported labels, which count as 20 independent ones" in fit_sentences(found)[0]
+    assert "19" not in fit_sentences(replace(found, effective=19.0, there=20))[0]
     # 29 answers and more would tell: 9 answers more of 5, half as many labels of the others.
     assert found.wanted[0] >= (29 * 5 - 100) * 132 / 100
     assert fit(*citations(150, size=5), ["first"]).gate is not None
@@ -163,8 +170,9 @@ def test_the_check_of_a_gate_prints_in_a_few_lines_and_knows_its_own_citations()
     assert len(repr(own)) < 1500 > len(repr(gate))
     assert "fitted on" in verdict(own)
     assert "fitted on" not in verdict(other)
-    notes = {note.label: note.text for note in check_sheet(check([{**rows[0], "first": None}, *rows[1:]], gate)).footer}
-    assert notes["unscored"].split()[:2] == ["1", "citation"]
+    edge = [{**rows[0], "first": None}, {**rows[1], "first": gate.threshold}, *rows[2:]]
+    notes = {note.label: note.text for note in check_sheet(check(edge, gate)).footer}
+    assert (notes["unscored"].split()[:2], "58 of 92" in notes["flagged"]) == (["1", "citation"], True)
 
 
 @pytest.mark.parametrize(("named", "counted"), [(0, "of answers"), (30, "of 30 answers and"), (92, "of 92 answers;")])

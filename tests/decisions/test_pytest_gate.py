@@ -1,7 +1,5 @@
 """The pytest plugin of a gate, run by pytest in a folder of its own."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,8 @@ from metaeval.decisions import pytest_gate
 from metaeval.decisions.gate_check import read_gate
 from metaeval.decisions.gate_fit import fit
 from metaeval.decisions.gate_model import write_gate
+
+pytest_plugins = "pytester"
 
 TESTS = """
 import pytest
@@ -55,17 +55,13 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def run(start, folder):
+def run(pytester, monkeypatch, folder):
     """What pytest prints in the folder."""
-
-    def ran(*typed):
-        plugin = ("-p", "metaeval.decisions.pytest_gate", "-p", "no:cacheprovider")
-        environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-        words = ("-q", "-rs", "--strict-markers", *plugin, *typed, "test_it.py")
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return start(*words, module="pytest", cwd=folder, env=environment, **streams).communicate()[0]
-
-    return ran
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    plugin = ("-p", "metaeval.decisions.pytest_gate", "-p", "no:cacheprovider")
+    words = ("-q", "-rs", "--strict-markers", *plugin)
+    return lambda *typed: pytester.runpytest_inprocess(*words, *typed, "test_it.py").stdout.str()
 
 
 def test_citations_are_held_against_the_gate(run):
@@ -87,7 +83,7 @@ def test_without_a_gate_they_are_skipped_and_a_changed_one_is_an_error(run, fold
 @pytest.fixture
 def citation_gate(folder):
     """The gate that the plugin reads from --citation-gate."""
-    return read_gate(folder / "gate.json")
+    return read_gate(folder / "gate.json").model_copy(update={"threshold": 1.0})
 
 
 _gate_run, assert_supported = pytest_gate._gate_run, pytest_gate.assert_supported
@@ -96,6 +92,6 @@ _gate_run, assert_supported = pytest_gate._gate_run, pytest_gate.assert_supporte
 @pytest.mark.parametrize(("statement", "result"), [("the bridge is old", "score 0"), (" ", "no score")])
 def test_a_failure_names_the_score_or_that_there_is_none(assert_supported, statement, result):
     assert assert_supported("the bridge is old", "The bridge is old and grey.") == 1
-    expected = rf"Not supported: '{statement}' \(overlap: {result}; supported from 0\.\d+ on\)"
+    expected = rf"Not supported: '{statement}' \(overlap: {result}; supported from 1 on\)"
     with pytest.raises(pytest.fail.Exception, match=expected):
         assert_supported(statement, "Cats sleep.")

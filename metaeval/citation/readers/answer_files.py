@@ -52,7 +52,7 @@ def read_scholarqa(rows: Sequence[DataRow]) -> Iterator[Answer]:
         passages = []
         for document in row.rows("ctxs"):
             text = document.fields.get("text")
-            is_nan = isinstance(text, float) and text != text
+            is_nan = text != text
             passages.append(Passage("" if is_nan else document.text("text"), document.optional_text("title")))
         name, text, question = row.identifier("id"), row.text("output"), row.text("input")
         yield Answer(name, text, tuple(passages), question, system=row.optional_text("annotator"), first=0)

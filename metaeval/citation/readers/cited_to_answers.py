@@ -66,7 +66,7 @@ class CitedReading:
             held = f"{count(len(self.unread), 'record')} of {len(self.answers):,}"
             yield f"{held} hold a text that the format {self.form.name} does not read, for example {self.unread[0]}"
         if self.missing:
-            named = ", ".join(shown(name, 80) for name in list(dict.fromkeys(self.missing[:99]))[:3])
+            named = ", ".join(shown(name, 80) for name in list(dict.fromkeys(self.missing))[:3])
             yield (
                 f"{len(self.missing):,} of {self.cited_sources:,} cited sources have no text and are not judged, for "
                 f"example {named}: give their texts with --sources FILE"

@@ -127,7 +127,7 @@ def _reasoning(text: str, *_: Any) -> Iterator[LeftOut]:
     blocks = [LeftOut(*match.span(), "reasoning block") for match in _REASONING.finditer(text)]
     ends = [match.end() for match in _UNOPENED.finditer(_blanked(text, blocks))]
     yield from [LeftOut(0, ends[-1], "reasoning block")] if ends else []
-    yield from (block for block in blocks if not ends or block.start >= ends[-1])
+    yield from blocks
 
 
 def _code(text: str, *_: Any) -> Iterator[LeftOut]:

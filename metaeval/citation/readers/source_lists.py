@@ -68,7 +68,7 @@ _STYLES = ("bracket", "nested", "word", "defined", "round", "number", "raised", 
 _ORNAMENT = re.compile(
     r"\s*+(?:<(?:div|p|center|hr|br)\b[^<>\n]{0,200}>)?\s*+[⁂*＊_=~·—–\-]*+\s*+(?:</\w{1,9}>)?\s*+", re.IGNORECASE
 )
-_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)[^\n]*+", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]{0,3}(`{3,}+|~{3,}+)([^\n]*+)", re.MULTILINE)
 _PUBLISHED = re.compile(
     r"""[(（][^()（）\n]{0,30}\b(?:1[5-9]|20)\d\d[a-z]?\b[^()（）\n]{0,30}[)）] | \d\(\d | \[[A-Z]{1,2}(?:/OL)?\]
     | https?:
@@ -112,7 +112,7 @@ def code_blocks(text: str) -> list[tuple[int, int]]:
     for match in _FENCE.finditer(text):
         if not fence:
             start, fence = match.start(), match[1]
-        elif match[0].strip().startswith(fence) and not match[0].strip().strip(fence[0]):
+        elif match[1].startswith(fence) and not match[2].strip():
             blocks.append((start, match.end()))
             fence = ""
     return [*blocks, (start, len(text))] if fence else blocks
@@ -209,7 +209,7 @@ def _heading(line: str) -> int:
 
 def _inline(line: str) -> list[_Entry]:
     """Return the entries of a line such as `Sources: [1], [2]`, of which nothing but marks and addresses is left."""
-    name, _, rest = re.sub("：", ":", line[:2_000_000]).partition(":")
+    name, _, rest = line.replace("：", ":").partition(":")
     rest = rest.strip().lstrip("*_ ")
     if not rest or not _heading(name):
         return []
@@ -240,14 +240,14 @@ def _run(lines: Sequence[str], at: int, fenced: set[int], level: int | None) -> 
         marks = re.match(r"\s{0,3}(#{1,6})\s", line)
         if _ORNAMENT.fullmatch(line) or _heading(line) or (marks and not (level and level < len(marks[1]))):
             break
-        match = _LABEL.match(line)
-        style = next((name for name in _STYLES if match and match[name]), "")
-        indent = len(match["indent"]) if match else 0
+        match: re.Match[str] = _LABEL.match(line)  # type: ignore[assignment]
+        style = next((name for name in _STYLES if match[name]), "")
+        indent = len(match["indent"])
         deeper = bool(entries) and indent > entries[-1].indent + 1
         last = entries[-1] if entries else None
         if marks:
             pass
-        elif match and style and not deeper:
+        elif style and not deeper:
             label = normalize("NFKC", match[style]) if style != "bullet" else ""
             label = str(int(label)) if label.isdecimal() else label
             if last and not headed and (style != last.style or label == "1"):

@@ -47,7 +47,7 @@ def read_trec_judgements(rows: Sequence[DataRow]) -> Iterator[Answer]:
                 cited.append(sources.setdefault(source, len(sources) + 1))
             levels = [citation.fields.get("support") for citation in citations]
             text = sentence.fields.get("text")
-            is_nan = isinstance(text, float) and text != text  # blank sentences of two published files
+            is_nan = text != text  # blank sentences of two published files
             text = "" if is_nan else sentence.optional_text("text")
             statements.append({"text": text, "cited": cited, "levels": levels})
         texts = row.row("segments").fields if isinstance(row.fields.get("segments"), dict) else {}

@@ -125,8 +125,7 @@ def unread_text(form: AnswerFormat, fields: Mapping[str, Any], drafts: Sequence[
     used = [next((name for name in path.split("|") if holds(fields, name)), "") for path in form.needs]
     roots = {path.split(".")[0].removesuffix("[]") for path in used}
     left = [(root, fields.get(root)) for root in sorted(roots)]
-    while left:
-        path, value = left.pop(0) if len(left) < 100 else left.pop()
+    for path, value in left:
         if isinstance(value, list):
             left += [(f"{path.removesuffix('[]')}[]", each) for each in value]
         elif isinstance(value, Mapping):

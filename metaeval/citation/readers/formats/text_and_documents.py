@@ -77,7 +77,7 @@ class TextAndDocuments:
                 draft.write(text)
                 places = {source.id: place for place, source in enumerate(draft.sources)}
                 for match in re.finditer(self.marks, text) if self.marks else ():
-                    numbers = [int(digits) - self.first for digits in re.findall(r"\d+", match[match.lastindex or 0])]
+                    numbers = [int(digits) - self.first for digits in re.findall(r"\d+", "".join(match.groups("")))]
                     counted = [place if 0 <= place < len(draft.sources) else None for place in numbers]
                     draft.mark(match.start(), match.end(), [places[match[0]]] if match[0] in places else counted)
                 named = named_by(inner, "id", "name", "query_id", "message_id")
