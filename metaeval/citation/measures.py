@@ -65,7 +65,7 @@ class Statistic:
 
     def times(self, factor: float) -> Statistic:
         """Return the statistic with a factor for sets: a mean over topics, divided by another number of topics."""
-        return self if factor == 1 else replace(self, factor=factor, ends=SHARES if factor <= 1 else COUNTS)
+        return replace(self, factor=factor, ends=SHARES if factor <= 1 else COUNTS)
 
 
 def citation_shares(
@@ -99,7 +99,7 @@ def citation_shares(
     precision = sum_up(answers, values)
     if undefined_is_zero:
         both = zip(precision, recall, strict=True)
-        precision = [AnswerShare(0, 1) if not p.total + p.open and r.total + r.open else p for p, r in both]
+        precision = [AnswerShare(0, 1) if not p.total + p.open and r.total else p for p, r in both]
     return recall, precision
 
 
@@ -253,7 +253,7 @@ def interval_of(values: Floats, level: float) -> Estimate:
     """
     if np.isnan(values[0]):
         return Estimate(None)
-    ends = percentile_interval(values[1:], level) if values.size > 1 else None
+    ends = percentile_interval(values[1:], level)
     return Estimate(float(values[0]), *(ends or (None, None)))
 
 

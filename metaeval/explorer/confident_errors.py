@@ -166,7 +166,7 @@ def _passage(case: Case, mark: Callable[[str], str], escape: Callable[[Shown], s
         for match in re.finditer(r"\S+", case.citation)
     ]
     first = next((number for number, (_, marked) in enumerate(words) if marked), 0)
-    begin = max(first - _BEFORE, 0) if first >= WORDS else 0
+    begin = first - _BEFORE if first >= WORDS else 0
     pieces = [
         (escape(Shown(" ".join(word for word, _ in group))), marked)
         for marked, group in groupby(words[begin : begin + WORDS], key=itemgetter(1))

@@ -16,7 +16,7 @@ from metaeval.runs.job import NAME, PAIRS, find_job, read_manifest, settings_of
 def folder_of(name: str, results: Path) -> Path:
     """Return the folder of a job, from its name, its folder or one of its files."""
     path = Path(name)
-    if path.is_dir() and (path / NAME).is_file():
+    if (path / NAME).is_file():
         return path
     return path.parent if path.is_file() and (path.parent / NAME).is_file() else find_job(results, name).folder
 

@@ -115,6 +115,7 @@ def test_words_of_a_megabyte_are_not_parsed(profile):
     hostile = f"Cups {'[' * 1_000_000}[1], and w{'[1]' * 300_000}."
     ((claim,),) = [of.claims for of in read_sentences([hostile], find_parser("small"), profile)]
     assert (claim.made_by, len(claim.citations)) == ("fallback: sentence too long to parse", 300_001)
+    assert [draft(f"{'w' * size} [1]", profile).text is None for size in (4_996, 4_997)] == [False, True]
 
 
 def test_a_second_root_loses_its_citations_as_released_and_falls_back_in_the_paper_profile():

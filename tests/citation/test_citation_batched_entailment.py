@@ -13,7 +13,7 @@ from metaeval.citation.citation_table import (
     sentence_rows,
     unjudged,
 )
-from metaeval.citation.data_model import Passage, Verdict
+from metaeval.citation.data_model import NO_TEXT, Passage, Verdict
 from metaeval.citation.pipelines.provenance import marks_text
 
 YES, NO, OPEN = Verdict(True), Verdict(False), Verdict(None, status="failed")
@@ -55,6 +55,9 @@ def test_of_a_passage_that_is_cited_twice_the_rest_holds_the_other():
     judge([ClaimQuestion("c", PASSAGES, (0, 1, 0))], backend)
     # Without the first "one" the rest is "two\none", for both of its marks.
     assert [text for text, _ in backend.batches[2]] == ["two\none", "one\none"]
+    # What has no text could be what entails the claim: only that of the first two has a verdict.
+    asked = [ClaimQuestion("c", (*PASSAGES, Passage(" "), Passage("", "", "s")), (0, other)) for other in (1, 3, 4)]
+    assert [joint.status for joint, *_ in judge(asked, Backend())] == ["ok", NO_TEXT, NO_TEXT]
     with pytest.raises(ValueError, match="zip"):
         judge([ClaimQuestion("c", PASSAGES, (0,))], lambda pairs: [])
 
@@ -62,13 +65,10 @@ def test_of_a_passage_that_is_cited_twice_the_rest_holds_the_other():
 @pytest.mark.parametrize(
     ("alone", "rest", "expected"),
     [
-        (YES, None, True),
-        (NO, NO, True),
         (NO, YES, False),
-        (OPEN, NO, True),  # needed whatever the missing verdict is
-        (OPEN, YES, None),
-        (NO, OPEN, None),
-        (OPEN, OPEN, None),
+        # The last is needed whatever the missing verdict is.
+        *((alone, rest, True) for alone, rest in ((YES, None), (NO, NO), (OPEN, NO))),
+        *((alone, rest, None) for alone, rest in ((OPEN, YES), (NO, OPEN), (OPEN, OPEN))),
     ],
 )
 def test_a_mark_is_needless_only_if_the_others_do_without_it(alone, rest, expected):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from metaeval.citation.data_model import Answer, Passage, fingerprint, group_of
+from metaeval.citation.data_model import Answer, LeftOut, Passage, fingerprint, group_of
 from metaeval.citation.generation.generate import first_requests, generate
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.question_documents import cited_and_negatives, shuffled, task_of
@@ -200,6 +200,8 @@ def test_samples_are_asked_for_with_seeds_of_their_own_and_share_an_id(tmp_path)
     assert read == answers
     assert [answer.id for answer in read] == ["q1#0", "q1#1", "q1#2"]
     assert (own_lines(read), fingerprint(read)) == (own_lines(answers), fingerprint(answers))
+    empty, some = (fingerprint([replace(read[0], left_out=(LeftOut(3, end, ""),))]) for end in (3, 4))
+    assert fingerprint(read[:1]) == empty != some  # what the file's reader left out is no part of the text
     (one,) = read_questions(path)
     assert (one.id, one.sample) == ("q1", None)
 

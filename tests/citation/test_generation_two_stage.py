@@ -12,6 +12,7 @@ from metaeval.citation.data_model import Answer, Passage
 from metaeval.citation.generation.generate import counts_of, first_requests, generate, largest_requests
 from metaeval.citation.generation.options import GenerationOptions
 from metaeval.citation.generation.stage_requests import (
+    Setup,
     load_prompts,
     read_selection,
     read_summary,
@@ -257,8 +258,7 @@ def test_worked_examples_end_in_a_choice_and_in_the_end_in_turn():
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [
-        ("[2][5]", [2, 5]),
-        ("Documents 5, 2 and 5.", [2, 5]),
+        *((text, [2, 5]) for text in ("[2][5]", "Documents 5, 2 and 5.")),
         ("[1, 3]", [1, 3]),
         ("<think>[9]?</think>\n[4]", [4]),
         *((text, []) for text in ("[STOP]", "STOP.", "[NONE]")),
@@ -267,6 +267,7 @@ def test_worked_examples_end_in_a_choice_and_in_the_end_in_turn():
 )
 def test_numbers_in_plain_text_are_read_strictly(text, numbers):
     assert selection_in_text(text) == numbers
+    assert selection_in_text(Setup(two_stage(), TEXT).numbers(numbers or ())) == (numbers or [])
 
 
 def test_replies_are_read_strictly_and_a_summary_is_the_whole_reply():

@@ -82,18 +82,8 @@ def test_segments_are_found_as_far_as_they_go(recorded):
 
 
 def test_the_walk_goes_back_by_half_and_always_on(recorded):
-    sizes = [
-        [3] * 4,
-        [1] * 8,
-        [2, 9, 2],
-        [2, 2, 4],
-        [1, 1, 1, 1, 3],
-        [0, 0],
-        [],
-        [5],
-        [1, 2, 3, 4, 5, 4, 3, 2, 1],
-        [4, 4, 1],
-    ]
+    sizes = [[3] * 4, [1] * 8, [2, 9, 2], [2, 2, 4], [1, 1, 1, 1, 3], [0, 0], [], [5]]
+    sizes += [[1, 2, 3, 4, 5, 4, 3, 2, 1], [4, 4, 1]]
     held = {f"{of}": [windows(of, window) for window in (1, 2, 4, 5, 6, 9, 40)] for of in sizes}
     answers = [Answer("a", "", (), reference=of) for of in REFERENCES]
     recorded.held("scifi-windows", {**held, "references": list(map(reference_texts, answers))}, whole=True)

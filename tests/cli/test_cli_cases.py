@@ -28,8 +28,8 @@ def test_the_most_confident_errors_come_first_and_equal_scores_go_by_id():
 
 
 def test_at_a_threshold_only_wrong_decisions_are_errors():
-    # From .75 on a score says supported: of no support b and c are wrong, of support d and e.
-    assert cases(9, 0.75) == [(HIGH, "b"), (HIGH, "c"), (LOW, "e"), (LOW, "d")]
+    # From .1 on a score says supported: of no support all are wrong, of support e.
+    assert cases(9, 0.1) == [(HIGH, "b"), (HIGH, "c"), (HIGH, "f"), (HIGH, "g"), (LOW, "e")]
     assert cases(9, 0.8) == [(HIGH, "b"), (HIGH, "c"), (LOW, "e"), (LOW, "d")]  # the threshold itself says supported
 
 
@@ -111,6 +111,7 @@ def test_each_format_is_printed_and_wrong_input_is_one_sentence(ran, refused, jo
         assert shown.count("Statement:") == 2
     says = "Unknown metric of the job 'rouge'. Known: bm25, overlap."
     assert says in refused("results", "cases", "-m", "rouge")
+    Path("nope").touch()  # a file that no job wrote
     assert "nope" in refused("results", "cases", "nope")
 
 

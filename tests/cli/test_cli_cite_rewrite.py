@@ -95,10 +95,11 @@ def test_from_answers_over_a_faulty_endpoint_to_what_changed(asked, ran, answers
 
 
 def test_a_model_that_never_keeps_to_the_form_leaves_everything_undefined(asked, answers, tmp_path):
-    asked(lambda body: "As it is.", "cite", "rewrite", answers, *QUICK)
+    long = (400, {"error": {"message": "too many tokens", "code": "context_length_exceeded"}})
+    asked(lambda body: long if "Kenya" in str(body) else "As it is.", "cite", "rewrite", answers, *QUICK)
     folder = tmp_path / "results" / "latest"
     found = sheet(folder, "rewriting")
-    assert (found["unparsed"]["value"], found["rewritten"]["value"]) == (1, 0)
+    assert [found[name]["value"] for name in ("unparsed", "rewritten", "no reply")] == [4 / 7, 0, 3 / 7]
     for name in ("same verdict", "kappa", "supported after", "support lost", "left as it was"):
         assert (found[name]["value"], found[name]["claims"]) == (None, 0)
     # "Rain fell" alone is left to compare.
@@ -122,12 +123,14 @@ def in_text(body):
 def test_replies_in_plain_text_are_read_by_a_named_rule(asked, answers, tmp_path):
     kept = tmp_path / "kept.jsonl"
     quick = (*QUICK, "-s", "chat.output=text")
+    answers.write_text(json.dumps([*ITEMS, {**ITEMS[1], "output": ITEMS[1]["output"].replace("[2]", "[9]")}]))
     ended, _ = asked(in_text, "cite", "rewrite", answers, *quick, "--record", kept)
     requests = [one["request"] for one in lines_of(kept)]
     # No schema is sent, and the prompt asks for one line.
     assert not any("response_format" in request for request in requests)
     assert all("on one line, and with nothing else" in request["messages"][-1]["content"] for request in requests)
     found = sheet(tmp_path / "results" / "latest", "rewriting")
-    # Seven claims are sent; the reply of two lines is unparsed.
-    assert (found["rewritten"]["value"], found["unparsed"]["value"]) == (6 / 7, 1 / 7)
-    assert "replies in plain text: their only line" in " ".join(ended.out.split())
+    # Nine claims are sent; the reply of two lines is unparsed, and a claim that cites no passage lacks no verdict.
+    assert (found["rewritten"]["value"], found["unparsed"]["value"]) == (8 / 9, 1 / 9)
+    said = ("replies in plain text: their only line", "same verdict is from 87.5 to 100.0")
+    assert all(words in " ".join(ended.out.split()) for words in said)

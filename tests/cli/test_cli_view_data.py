@@ -42,9 +42,13 @@ def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, wri
     write_lines(tmp_path / "mine.jsonl", RATED)
     write_lines(tmp_path / "answers.jsonl", [ANSWER, {**ANSWER, "id": "b"}])
     judged = [{"id": f"r{n}", "gold": n % 3, "levels": (n + n // 4) % 3, "yes": n % 2, "no": 0} for n in range(12)]
-    write_lines(tmp_path / "judged.jsonl", judged)
+    named = [{**row, "group": row["id"] + " a" * (11 + row["yes"])} for row in judged]  # by 12 words, or by a text
+    write_lines(tmp_path / "judged.jsonl", named)
     more = {**small_rows[-1], "document": "river", "evidence": {"sentences": [0]}, "level": "partial"}
-    write_corpus([*small_rows, more], "two.jsonl")  # of one statement two pages
+    echo = {"type": "document", "id": "echo", "sentences": ["abc so.", "ab", "c", "so."]}  # which hold one another
+    every = {**more, "document": "echo", "evidence": {"sentences": [0, 1, 2, 3]}}
+    again = {**more, "id": "s0b", "statement": "s0", "evidence": {"sentences": [1]}, "level": "full"}
+    write_corpus([*small_rows, echo, more, every, again], "two.jsonl")  # of one statement several pages
     quick = "-s interval.resamples=20 -s comparison.permutations=20 -q".split()
     commands = {
         "pairs": ["run", "-m", "overlap,rouge", "-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7", *quick],
@@ -63,8 +67,8 @@ def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, wri
         entry = run_entry(folder, about)
         told[kind] = {"entry": {**entry, "name": "", "finished": len(entry["finished"])}, "shown": shown}
     told["fewer"] = show_job(folder_of("latest", tmp_path / "pairs"), View(most=5, explain=("rouge",)))["job"]["rows"]
-    ran(*commands["pairs"], "-m", "bm25", "-u", "citation", "--results", "cited")  # whose rows have several chunks
-    ran(*"results cases --results cited -m bm25,rouge -f jsonl -o cases.jsonl".split())
+    ran(*commands["whole"], "-m", "bm25,rouge", "-s", "cited=each", "-s", "chunk.size=7", "--results", "cited")
+    ran(*"results cases --results cited -m bm25,rouge --cases 9 -f jsonl -o cases.jsonl".split())
     told["cases"] = lines_of(tmp_path / "cases.jsonl")
     said = json.loads(re.sub("@[0-9a-f]{12}", "", json.dumps(recorded.plain(told))))
     recorded.held("explorer-pages", said)
@@ -110,7 +114,7 @@ def test_lines_of_pipelines_become_verdicts_on_citations(recorded, tmp_path):
 
 def test_ratings_are_three_levels(recorded, tmp_path):
     told = {}
-    for golds in ([0, 1], [0, 1, 2], [1, 1.4, 2.3, 2.4, 3.6, 3.7, 5], [0, 1 / 3, 2 / 3, 1]):
+    for golds in ([0, 1], [0, 1, 2], [1, 1.4, 2.3, 2.4, 3.6, 3.7, 5], [0, 1 / 3, 2 / 3, 1], [0, 0.333333, 0.666667, 1]):
         write_lines(tmp_path / "mine.jsonl", [{"id": f"r{n}", "gold": gold, "m": n} for n, gold in enumerate(golds)])
         words, level = rating_levels(read_ratings(tmp_path / "mine.jsonl"))
         told[f"{golds[1:3]}"] = {**words, "of": [[gold, level(gold)] for gold in golds]}

@@ -136,12 +136,12 @@ def prompt_in(file: Path | None) -> Prompt:
     return read_prompt(file or PROMPT, PLACES)
 
 
-ClaimKey = tuple[str, int]  # id of an answer, and number of a claim in it, from 1
+ClaimKey = tuple[str, int | None]  # id of an answer, and number of a claim in it, from 1
 
 
 def claim_key(line: CitationLine) -> ClaimKey:
     """Return the key of the claim that a citation line is of."""
-    return line.answer, line.claim_number or 0
+    return line.answer, line.claim_number
 
 
 def rejudged(

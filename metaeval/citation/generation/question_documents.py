@@ -31,7 +31,7 @@ def task_of(questions: Sequence[Answer], options: GenerationOptions) -> tuple[li
         shots = _shortened(shots, options, of_shots) if shots else shots
         if bare := next((shot for shot in shots if not cited(shot.text)), None):
             raise UserError(f"The worked example {shown(bare.id)} cites no document with a {options.document_text}.")
-    elif short := [question for question in questions if len(question.passages) < (number or 0)]:
+    elif number is not None and (short := [each for each in questions if len(each.passages) < number]):
         some, held = f"{len(short):,} of {len(questions):,} questions have", len(short[0].passages)
         raise UserError(f"documents={number} are more than {some} ({shown(short[0].id)}: {held}): set documents lower.")
     if number is not None:

@@ -47,7 +47,7 @@ def level(lengths: Sequence[int], total: int) -> int:
         if length * open_ > left:
             return max(1, left // open_)
         left, open_ = left - length, open_ - 1
-    return max(1, total)
+    return total
 
 
 def cut(text: str, limit: int) -> str:

@@ -106,7 +106,7 @@ class Setup:
 
     def __init__(self, options: GenerationOptions, chat: ChatOptions, shots: Sequence[Answer] = ()) -> None:
         # Each question in a request has an equal share of the context.
-        context = max(1, options.context_words // (1 + len(shots)))
+        context = options.context_words // (1 + len(shots))
         self.options, self.whole, self.shots, self._chat = replace(options, context_words=context), options, shots, chat
         self._prompts = load_prompts(options, chat)
         self._plain = chat.output == "text"

@@ -302,7 +302,7 @@ def _prune(work: _Work, needed: Collection[int]) -> None:
         if node in held or node not in tree:
             continue
         if label == "conj":
-            goes = work.foreign(node) and ((work.owner[node] or 0) > work.i or work.cites(head))
+            goes = work.foreign(node) and (node > work.i or work.cites(head))
         elif label in _FOREIGN:
             is_condition = any(tree.tokens[child].lower() in _CONDITIONS for child in tree.joints(node, ("mark",)))
             goes = work.foreign(node) and work.cites(node) and not (label == "advcl" and is_condition)
@@ -370,11 +370,8 @@ def _without_loose(tree: Tree, kept: set[int]) -> list[int]:
     """Return the kept tokens in order, without signs and conjunctions that join nothing, and unpaired brackets."""
     for node in sorted(kept):
         pairs = tree.labels[node] in (*COORDINATIONS, "preconj") or tree.tokens[node].lower() in ("both", "either")
-        within = (
-            tree.labels[node] in COORDINATIONS
-            and node + 1 in kept
-            and {node - 1, node - 1 - (node > 0 and tree.tokens[node - 1] == ",")} <= kept
-        )
+        around = (node - 1 - (tree.tokens[node - 1] == ","), node - 1, node + 1)
+        within = tree.labels[node] in COORDINATIONS and kept.issuperset(around)
         if pairs and not within and tree.heads[node] != NOWHERE:
             joined = [c for c in tree.children(tree.heads[node]) if tree.labels[c] == "conj" and c in kept]
             if not any(child > node for child in joined):
@@ -386,7 +383,7 @@ def _without_loose(tree: Tree, kept: set[int]) -> list[int]:
     loose = _unpaired(tree, signs, words)
     for node in signs:
         breaks = tree.tokens[node] in _BREAKS
-        apart = not {node - 1, node + 1} <= kept if breaks else not words[0] < node < words[-1]
+        apart = not kept.issuperset((node - 1, node + 1)) if breaks else not words[0] < node < words[-1]
         apart = apart and not (tree.tokens[node] == ";" and node - 1 in kept and node < words[-1])
         if apart and tree.tokens[node] not in _OPEN + _CLOSED + _UNITS:
             loose.add(node)

@@ -86,7 +86,7 @@ def windows(sizes: Sequence[int], window: int) -> list[tuple[int, int]]:
             end += 1
         spans.append((start, end))
         start = end - (end - start) // 2
-        while end < len(sizes) and start < end and sum(sizes[start : end + 1]) > window:
+        while start < end and sum(sizes[start : end + 1]) > window:
             start += 1
     return spans
 
@@ -210,8 +210,7 @@ def _draft(
     """
     sentence, passages, (start, end, match) = each.sentences[fact.sentence - 1], each.answer.passages, fact.segment
     # Where no reply named its segment, the fact may belong to any of several groups.
-    unknown = fact.trouble and len(sentence.groups) > 1
-    group, distance = (None, None) if unknown else assign(fact, sentence)
+    group, distance = (None, None) if fact.trouble else assign(fact, sentence)
     marks = group.marks if group else ()
     if group and options.group == "nearest":  # the first behind the fact, or the last where words of it follow
         marks = marks[-1:] if any(map(str.isalnum, sentence.text[group.at : end])) else marks[:1]
@@ -231,7 +230,7 @@ def _draft(
         cited_at=group.at if group else None,
         distance=distance,
     )
-    if unknown:
+    if fact.trouble:
         return replace(line, state="unjudged", reason=fact.trouble), []
     if group is None:
         return replace(line, state="uncited", value=0.0 if options.uncited == "fails" else None), []
