@@ -162,7 +162,7 @@ def support_scores_higher(subject: MetricSubject) -> None:
         raise NotCheckedError("a random model knows nothing")
     direction = subject.kind.card.direction
     held, other = (subject.answers[pair].score for pair in (HELD, UNRELATED))
-    order = "higher" if direction > 0 else "lower"
+    order = "higher" if direction == 1 else "lower"
     text = f"{HELD[1]!r} gets {held} from a source that says so, {other} from another: the first has to be {order}."
     need(held is not None and other is not None and direction * (held - other) > 0, text)
 

@@ -200,7 +200,7 @@ def replicates_and_influence_agree_with_evaluate(subject: ProtocolSubject) -> No
 
 
 def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
-    """Check that a metric can be compared with a worse one and with itself, and that p-values are from 0 to 1."""
+    """Check that a metric can be compared with a worse one and with itself, from which it does not differ."""
     protocol, metric = subject.protocol, subject.taken(EDGES["plain"])
     noise = np.random.default_rng(5).normal(size=metric.score.size)
     other = subject.taken(metric.with_score(metric.score + noise))
@@ -213,7 +213,6 @@ def two_metrics_can_be_compared(subject: ProtocolSubject) -> None:
         for key, difference in runs(f"Comparing {what}", call)["one", "other"].items():
             none = pair[0] is not pair[1] or difference.value in (0.0, None)
             need(none, f"{key} of a metric less that of the same metric is {difference.value}: use the draws as given.")
-            need(difference.p is None or 0 <= difference.p <= 1, f"{key}: p is {difference.p}; give 0 <= p <= 1.")
 
 
 def ties_and_blindness_are_as_declared(subject: ProtocolSubject) -> None:

@@ -480,7 +480,7 @@ def checked_answer(metric: Metric, answer: Any) -> PairScore:
     try:
         if isinstance(score, str | bytes) or getattr(getattr(score, "dtype", None), "kind", "") == "c":  # are converted
             raise TypeError
-        number = float(score) + 0.0  # SQLite knows no -0.0
+        number = float(score) or 0.0  # SQLite knows no -0.0
         outside = Status.OUT_OF_RANGE if isfinite(number) else Status.NOT_FINITE
         status = Status.OK if isfinite(number) and metric.card.holds(number) else outside
     except OverflowError:  # an integer beyond all floats

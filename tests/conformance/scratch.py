@@ -3,6 +3,7 @@
 Classes are metrics, and names in capitals protocols. Those that differ by values alone are in broken.json.
 """
 
+import copy
 import itertools
 import json
 from dataclasses import replace
@@ -121,11 +122,12 @@ Apart = scoring(lambda answers: [_times(one, 1 - 2e-5 * (len(answers) > 1)) for 
 CutAlone = scoring(lambda answers: [one._replace(cut=int(len(answers) == 1 < one.tokens)) for one in answers])
 RefusedAlone = scoring(lambda answers: [_unscored(one) if len(answers) == 1 else one for one in answers])
 NotFinite = answering(lambda answer, source, statement: answer if source else PairScore(float("nan")))
-Percent = answering(lambda answer, source, statement: _times(answer, 100))
+Percent = scoring(lambda answers: [_times(one, 100 - 1.5e-4 * (len(answers) > 1)) for one in answers])
 ZeroForEmpty = answering(lambda answer, source, statement: answer if statement else PairScore(0.0))
 Uncounted = answering(lambda answer, source, statement: answer._replace(tokens=0), **_limited(512))
 Cumulative = answering(lambda answer, source, statement: _times(answer, 1 / (1 + next(CALLS))))
 Raising = answering(lambda answer, source, statement: {}["lost"])
+Deep = answering(lambda answer, source, statement: copy.deepcopy([[[[[[[[(word for word in source)]]]]]]]]))
 SameForAll = answering(lambda answer, source, statement: answer._replace(score=0.5 if statement else None))
 Doubtful = answering(lambda answer, source, _: answer._replace(status=Status.EMPTY) if len(source) > 100 else answer)
 CutMore = answering(lambda answer, source, statement: answer._replace(cut=answer.tokens + 1))
@@ -264,7 +266,7 @@ LISTS = evaluating(lambda one, *_: [Outcome({}, 0, 0, ())])
 PARTS, PARTS_NEAR = _influencing(0.0, 0), _influencing(5e-10, 0)
 PARTS_APART, PARTS_MORE = _influencing(2e-9, 0), _influencing(0.0, 1)
 ORDERED = _more(lambda rows: rows.gold @ np.arange(rows.gold.size))
-CODED = _more(lambda rows: rows.group.max())
+CODED = estimating(lambda one, rows: replace(one, low=None, high=None) if rows.group.max() > 99 else one)
 NEAR, APART = _more(lambda rows: 2e-10), _more(lambda rows: 4e-10)
 KEY_ERRORS = _failing(lambda rows, *_: np.isinf(rows.score).any(), KeyError("score"))
 GOLDLESS = _failing(lambda rows, *_: np.isnan(rows.gold).any(), TypeError("gold"))

@@ -36,7 +36,7 @@ KINDS = {"metric": (metric.CHECKS, metric.MetricSubject), "protocol": (protocol.
 
 
 def failures(checks, subject_of, *subject):
-    """(number, message, whether a traceback is printed) of each check that fails or is left out."""
+    """(number, message, what traceback is printed) of each check that fails or is left out."""
     made = subject_of(*subject)
     for number in range(len(checks)):
         printed = io.StringIO()
@@ -44,7 +44,8 @@ def failures(checks, subject_of, *subject):
             with redirect_stdout(printed):
                 test_conformance.test_contract(checks[: number + 1], made)
         except (pytest.fail.Exception, pytest.skip.Exception) as failure:
-            yield number, f"{failure}", bool(printed.getvalue())
+            frames = printed.getvalue().count('  File "')
+            yield number, f"{failure}", "|traced" * bool(frames) + f"|{frames}" * (frames > 10)
 
 
 def test_what_is_broken_is_told_what_to_do(recorded, monkeypatch):
@@ -64,7 +65,7 @@ def test_what_is_broken_is_told_what_to_do(recorded, monkeypatch):
     for name, (kind, *subject) in subjects.items():
         for check, said, traced in failures(*KINDS[kind], *subject):
             numbers = "/".join(f"{float(number):.5g}" for number in re.findall(r"-?\d+(?:\.\d+)?", said))
-            told[name][f"{' '.join(said.split()[:4])}|{numbers}{'|traced' * traced}"].append(check)
+            told[name][f"{' '.join(said.split()[:4])}|{numbers}{traced}"].append(check)
     recorded.held("conformance-broken", told)
 
 

@@ -153,20 +153,19 @@ def test_what_every_call_would_raise_ends_the_run_at_once_and_keeps_the_others(t
         assert file.execute("SELECT COUNT(*) FROM scores").fetchone() == (15,)
 
 
-@pytest.mark.parametrize("stored", [0, 1])
-def test_pairs_that_all_fail_end_a_small_run_unless_others_have_scores(tmp_path, stored):
+@pytest.mark.parametrize(("count", "said"), [(5, "5 ZeroDivisionError"), (20, " 20 times in a row"), (21, "")])
+def test_pairs_that_all_fail_end_a_small_run_unless_others_have_scores(tmp_path, count, said):
     @metaeval.metric(identity="fails 1")
     def judge(source, statement):
-        return 1 / (statement == "w" * 30)
+        return 1 / (not said and statement == "w" * 20)
 
-    pairs = [("a", "w" * number) for number in range(1, 31 if stored else 6)]
+    pairs = [("a", "w" * number) for number in range(1, count + 1)]
     with ScoreStore(tmp_path / "scores.sqlite") as store:
-        if stored:
-            scored(judge, pairs[-6:], store)
-            answers, _ = scored(judge, pairs[-6:], store)
-            assert Counter(answer.status for answer in answers) == {Status.OK: 1, Status.FAILED: 5}
+        if not said:
+            found = [scored(judge, some, store)[0] for some in (pairs[-2:], pairs[-2:], pairs)]
+            assert Counter(answer.status for answer in found[-1]) == {Status.OK: 1, Status.FAILED: 20}
         else:
-            with pytest.raises(UserError, match="5 ZeroDivisionError: division by zero"):
+            with pytest.raises(UserError, match=said):
                 scored(judge, pairs, store)
 
 

@@ -143,7 +143,7 @@ def _choose(names: list[str], also: tuple[str, ...] = ()) -> tuple[str, ...]:
 
     Names that lead out of the folder, which a hub could list, are left out.
     """
-    names = [name for name in names if name[:1] != "/" and not {"..", ""} & {*re.split(r"[/\\]", name)}]
+    names = [name for name in names if not {"..", ""} & {*re.split(r"[/\\]", name)}]
     here = [name for name in names if "/" not in name and not _OTHER_FRAMEWORKS.search(name)]
     weights = [name for name in here if name.endswith(_WEIGHTS)]
     safe = [name for name in weights if name.endswith(".safetensors")]

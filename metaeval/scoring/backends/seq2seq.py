@@ -48,10 +48,9 @@ class AbsorbedAttention(torch.nn.Module):
         query = self.q(hidden_states).view(rows, queries, self._heads, -1)
         query = torch.einsum("rqhk,hkw->rhqw", query, self.k)
         scores = torch.einsum("rhqw,rtw->rhqt", query, key_value_states)
-        if mask is not None and mask.dtype == torch.bool:
-            scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-        elif mask is not None:
-            scores = scores + mask
+        if mask is not None:
+            hidden = mask.bool() != (mask.dtype == torch.bool)  # neither true nor 0
+            scores = scores.masked_fill(hidden, torch.finfo(scores.dtype).min)
         weights = scores.softmax(-1, dtype=torch.float32).to(scores.dtype)  # in fp32 whatever the states are
         mixed = torch.einsum("rhqt,rtw->rhqw", weights, key_value_states)
         values = torch.einsum("rhqw,hkw->rqhk", mixed, self.v)
@@ -95,7 +94,6 @@ class Seq2Seq:
 
     def __init__(self, model: Any, batch_tokens: int, device: str) -> None:
         self._model = model
-        self._pad = int(model.config.pad_token_id or 0)
         self._batch_tokens = batch_tokens
         self._device = device
 
@@ -114,7 +112,7 @@ class Seq2Seq:
         lengths = [len(prompt) for prompt in prompts]
         states = mask = torch.empty(0)
         for batch in length_batches(lengths, self._batch_tokens, allowed_waste(self._device)):
-            ids, batch_mask = pad([prompts[number] for number in batch], self._pad, self._device)
+            ids, batch_mask = pad([prompts[number] for number in batch], 0, self._device)
             encoded = self._model.get_encoder()(input_ids=ids, attention_mask=batch_mask).last_hidden_state
             if not len(mask):
                 states = encoded.new_zeros(len(prompts), max(lengths), encoded.shape[-1])

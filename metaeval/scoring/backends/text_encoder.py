@@ -83,13 +83,13 @@ class TextEncoder:
         """Return two lists in the order of the texts: the ids that the model reads, and how many tokens were cut."""
         whole = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
         # The closing special token stays when the end is cut.
-        kept = [ids if len(ids) <= self._max_tokens else [*ids[: self._max_tokens - 1], ids[-1]] for ids in whole]
+        kept = [[*ids[:-1][: self._max_tokens - 1], *ids[-1:]] for ids in whole]
         return kept, [len(ids) - len(part) for ids, part in zip(whole, kept, strict=True)]
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Return start and end, in characters, of each id that the model reads; special tokens have empty spans."""
         places: list[tuple[int, int]] = self._tokenizer.encode(text).offsets
-        return places if len(places) <= self._max_tokens else [*places[: self._max_tokens - 1], places[-1]]
+        return [*places[:-1][: self._max_tokens - 1], *places[-1:]]
 
 
 class JobTexts:
@@ -183,7 +183,7 @@ def align_tokens(encoder: TextEncoder, texts: Mapping[str, EncodedText], source:
     spans = []
     rows = zip(encoder.places(statement), *(column.tolist() for column in near.max(dim=1)), strict=True)
     for link, ((start, end), cosine, best) in enumerate(rows):
-        weight = max(-1.0, min(cosine, 1.0))
+        weight = min(cosine, 1.0)
         if start < end:
             spans.append(Span("statement", start, end, weight, link))
             # The best match may be a special token, which has no place in the text.

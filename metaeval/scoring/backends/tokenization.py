@@ -74,9 +74,8 @@ class PairTokens:
         for pair in zip(firsts, seconds, strict=True):
             first, second = (known[text] for text in pair)
             tokens = len(first) + len(second)
-            if tokens > self._room:
-                kept_first, kept_second = self._shorten(len(first), len(second), self._room)
-                first, second = first[:kept_first], second[:kept_second]
+            kept_first, kept_second = self._shorten(len(first), len(second), self._room)
+            first, second = first[:kept_first], second[:kept_second]
             ids, segments = self._joints.join(first, second)
             cut = tokens - len(first) - len(second)
             encoded.append(PairIds(ids, segments, tokens + self._joints.special, cut))
@@ -220,18 +219,18 @@ class PromptTokens:
         if self._cut == "end":
             ids = [*ids[: self._limit - len(self._ends)], *self._ends]
         else:
-            ids = self._without_source_end(leading, trailing)
+            ids = self._without_source_end(leading, trailing, self._limit)
         return PromptIds(ids, tokens, tokens - len(ids))
 
-    def _without_source_end(self, leading: str, trailing: str) -> list[int]:
+    def _without_source_end(self, leading: str, trailing: str, limit: int) -> list[int]:
         """Return the ids of the prompt with the source cut at its end to fit the limit; [] if no cut makes it fit."""
         parts = [self._known(self._before + leading), self._known(self._joint + trailing)]
         side = 0 if self._one == "source" else 1
-        excess = len(parts[0]) + len(parts[1]) + len(self._ends) - (self._limit or 0)
+        excess = len(parts[0]) + len(parts[1]) + len(self._ends) - limit
         prefix = len(self._known((self._before, self._joint)[side].rstrip()))
         if excess > len(parts[side]) - prefix:
             return []
-        parts[side] = parts[side][: len(parts[side]) - max(excess, 0)]
+        parts[side] = parts[side][: len(parts[side]) - excess]
         return [*parts[0], *parts[1], *self._ends]
 
     def _joined(self, leading: str, trailing: str) -> list[int]:

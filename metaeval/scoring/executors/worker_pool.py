@@ -214,7 +214,7 @@ class Pool(ABC):
             return False
         pairs = sum(piece.end - piece.first for piece in pieces)
         _log.warning("A worker %s. Another one scores the %s pairs that it had not finished.", lost, f"{pairs:,}")
-        if child.ready and pieces:
+        if pieces:  # no worker gets any before it is ready
             pieces[0].kills += 1
             return pieces[0].kills >= KILLS
         self._deaths += not child.ready

@@ -47,13 +47,16 @@ def tokenizer(template="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1"):
 
 
 def test_lengths_are_cut_into_the_batches_that_they_were(recorded, monkeypatch):
-    lists = [[], [0], [5], [3, 1, 2], [7] * 9, [10, 9, 10, 9, 10], [0, 0, 5, 0], [100, 50, 50, 99, 1], [*range(1, 12)]]
+    lists = [[], [0], [1, 1], [3, 1, 2], [7] * 9, [10, 9, 10, 9, 10], [0, 0, 5, 0], [100, 50, 50, 99, 1], [*range(12)]]
     found = {
         f"{number} {budget} {waste}": list(batches.length_batches(lengths, budget, waste))
         for (number, lengths), budget, waste in product(enumerate(lists), (1, 10, 40), (0.0, 0.1, 0.5))
     }
     monkeypatch.setattr(batches, "CORES", 1)
     alone = [batches.workers("cpu"), batches.workers("cuda"), *map(batches.allowed_waste, ("cpu", "cuda"))]
+    monkeypatch.setattr(batches, "os", SimpleNamespace(cpu_count=lambda: None))  # where a system tells nothing
+    monkeypatch.setattr(batches, "CORES", 0)
+    alone.append(batches.workers("cpu"))
     recorded.held("scoring-batches", {**found, "alone": alone})
 
 

@@ -196,10 +196,12 @@ def test_a_worker_is_not_ended_by_a_signal_to_the_whole_job():
     assert len({each["pid"] for each in begun()}) == 2 + 1  # and this process
 
 
-def test_a_worker_that_cannot_start_is_said(monkeypatch, programs):
-    monkeypatch.setattr(local, "WORKER", "no.such.module")
-    with pytest.raises(UserError, match=r"exit code 1 .* 3 times"):
+@pytest.mark.parametrize(("module", "said"), [("x" * 3000, f"1 ({'x' * 1999}). "), ("__future__", "code 0. ")])
+def test_a_worker_that_cannot_start_is_said(module, said, monkeypatch, programs, caplog):
+    monkeypatch.setattr(local, "WORKER", module)
+    with pytest.raises(UserError, match="3 times"):
         scored(workers=2)
+    assert said in caplog.text
 
 
 def test_workers_end_with_the_run_and_with_the_driver(folder):
