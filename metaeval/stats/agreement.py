@@ -23,7 +23,7 @@ def cohen_kappa(counts: Floats, distance: Floats | None = None) -> Floats:
     if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
         raise ValueError(f"counts of two raters must be a square of their categories, got shape {counts.shape}")
     _check_counts(counts)
-    apart = 1 - np.eye(counts.shape[-1]) if distance is None else distance
+    apart = 1 - np.eye(*counts.shape[-2:]) if distance is None else distance
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
     # Both are times the squared total, so that whole counts stay exact and nought is nought.
     observed = (apart * counts).sum(axis=(-2, -1)) * rows.sum(axis=-1)

@@ -44,8 +44,7 @@ def ratio(numerator: Floats | Ints, denominator: Floats | Ints) -> Floats:
 def scaled(values: Floats) -> Floats:
     """Return values divided by a power of two, which is exact, so that none exceeds 1 in size; zeros stay."""
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-    exponent = -int(np.frexp(largest)[1])
-    return np.asarray(values * 2.0**exponent if abs(exponent) < 1000 else np.ldexp(values, exponent))
+    return np.asarray(np.ldexp(values, -np.frexp(largest)[1]))
 
 
 def strips(width: int, height: int) -> list[slice]:

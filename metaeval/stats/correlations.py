@@ -250,12 +250,10 @@ def _value_moments(
         return tuple(np.stack(sums, axis=1))
 
     def without(groups: slice) -> Sequence[Floats]:
-        lies_in = (cell_group >= groups.start) & (cell_group < groups.stop)
-        # A group's strata lie side by side, which is the order in which they are added.
-        lost = np.zeros((len(columns), groups.stop - groups.start, n_strata))
-        lost[:, cell_group[lies_in] - groups.start, cell_code[lies_in]] = of_cells[lies_in].T
         totals = (arrays.group_totals(column, cell_code, n_strata) for column in of_cells.T)
-        return [total[:, None] - part.T for total, part in zip(totals, lost, strict=True)]
+        cells = (csr_array((column, (cell_group, cell_code)), shape=(n_groups, n_strata)) for column in of_cells.T)
+        # A group's strata lie side by side, which is the order in which they are added.
+        return [total[:, None] - part[groups].toarray().T for total, part in zip(totals, cells, strict=True)]
 
     return moments, max(n_groups, n_strata), without
 

@@ -73,7 +73,7 @@ class Influence:
         if lies_in[lies_in > 0].min(initial=self.groups) < 2:
             return math.nan
         shared = self.groups / (self.groups - 1)
-        factor = np.where(lies_in > 1, lies_in / np.maximum(lies_in - 1, 1) - shared, 0.0)
+        factor = lies_in / np.maximum(lies_in - 1, 1) - shared
         whole = self.parts.sum(axis=0)
         return math.sqrt(shared * (whole**2).sum() + (factor * (self.parts**2).sum(axis=1)).sum() + self.error**2)
 
@@ -155,7 +155,7 @@ def t_interval(influence: Influence, level: float) -> tuple[float, float] | None
     width, at = ends[1] - ends[0], _share(influence.value, ends)
     if not _NEAR < at < 1 - _NEAR:
         least = (1 - level) ** (1 / _unseen_in(influence))
-        return (ends[0] + width * least, ends[1]) if at > 0.5 else (ends[0], ends[1] - width * least)
+        return (ends[0] + width * least, ends[1]) if at > _NEAR else (ends[0], ends[1] - width * least)
     if error < _NOISE:
         return influence.value, influence.value
     unit, side = error / (width * at * (1 - at)), -1 if at > 0.5 else 1
@@ -185,12 +185,12 @@ def t_test(influence: Influence, null: float = 0.0) -> float:
         return float(2 * stdtr(freedom, -abs(influence.value - null) / error))
     width, at, chance = ends[1] - ends[0], _share(influence.value, ends), _share(null, ends)
     if not _NEAR < at < 1 - _NEAR:
-        return float((chance if at > 0.5 else 1 - chance) ** _unseen_in(influence))
+        return float((chance if at > _NEAR else 1 - chance) ** _unseen_in(influence))
     if error < _NOISE:
         return _sign_test(influence)
     side, away = -1 if at > 0.5 else 1, logit(chance) - logit(at)
     p = [2 * stdtr(freedom, -abs(away) * width * at * (1 - at) / error)]
-    if (away > 0) == (side > 0):
+    if math.copysign(1, away) == side:
         p += [
             2 * stdtr(degrees, min(0.0, side * (logit(centre) - logit(chance)) / spread))
             for centre, spread, degrees in _away_from_end(influence, ends, at)
@@ -252,4 +252,4 @@ def _unseen_in(influence: Influence) -> float:
 
 
 def _sign_test(influence: Influence) -> float:
-    return float(min(1.0, 2 * 0.5 ** _unseen_in(influence)))
+    return float(2 * 0.5 ** _unseen_in(influence))

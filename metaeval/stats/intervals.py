@@ -56,7 +56,7 @@ def intervals(
     the measures can have; None: they have no range.
     """
     held = int(np.count_nonzero(rows))
-    sampled = resampling.n > 0 and held > 1
+    sampled = bool(resampling.n) and held > 1
     estimates = []
     for values in np.atleast_2d(run(jackknife(rows.size) if sampled else itself(rows.size))):
         influence = of_left_out(values, rows, ends) if sampled else None

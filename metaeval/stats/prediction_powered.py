@@ -277,9 +277,9 @@ def _lambdas(label: Floats, predictor: Floats, weight: Floats, unit: Ints, n_uni
         spread = others(weight * predictor**2) / total - base**2
         varied = others(weight * label**2) / total - mean**2
         explained = np.clip(covariance**2 / (spread * varied), 0, 1 - 1e-9)
-        f = explained / (1 - explained) * (total**2 / squared - 2)
+        f = explained / (1 - explained) * np.maximum(total**2 / squared - 2, 0)
         lam = covariance * np.clip(1 - NEEDED_F / f, 0, 1)
-    return np.where(np.isfinite(lam) & (spread > 1e-12) & (varied > 1e-12), lam, 0.0)
+    return np.where(np.minimum(spread, varied) > 1e-12, lam, 0.0)
 
 
 def _design_parts(

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import betaincc, betaincinv, kolmogorov, ndtri, stdtrit
 
-from metaeval.stats.arrays import Floats, Ints, check_lengths
+from metaeval.stats.arrays import Floats, Ints, check_lengths, ratio
 from metaeval.stats.ties import midranks
 
 Promise = Literal["confidence", "mean"]
@@ -226,9 +226,8 @@ def choose_threshold(
     missed = np.broadcast_to(np.asarray(missed, dtype=np.float64), thresholds.shape)
     order = np.argsort(score[~bad], kind="stable")
     below = np.concatenate([[0.0], np.cumsum(weight[~bad][order])])
-    flagged = (
-        below[np.searchsorted(score[~bad][order], thresholds, side="left")] / fine if fine else thresholds * np.nan
-    )
+    place = np.searchsorted(score[~bad][order], thresholds, side="left")
+    flagged = ratio(below[place], np.full(thresholds.shape, fine))
     if promise == "mean":
         bounds = mean_bounds(bad_scores, heavy, cluster[bad], thresholds).tolist()
         failed = [bound > rate + 1e-12 for bound in bounds]

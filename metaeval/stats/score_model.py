@@ -161,7 +161,7 @@ def correlations_of(metric: tuple[Floats, ScoreModel], other: tuple[Floats, Scor
         -np.diff(products, append=0.0), -np.diff(pairs, append=0.0), *shares, strict=True
     ):
         most = math.sqrt(max(mine * theirs, 0))
-        covariance = total / number / both - shared if number > 0 else 0.0
+        covariance = total / number / both - shared if number else 0.0
         correlations.append(float(np.clip(covariance / most, -_MOST_CORRELATED, _MOST_CORRELATED)) if most > 0 else 0.0)
         shared += correlations[-1] * most
     return correlations[0], correlations[1], correlations[2]
@@ -198,7 +198,7 @@ def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]
         misfit = (square - (total**2 * of_cell / inner).sum()) / rest_share
         misfit -= (of_group * mean**2 / (1 + of_group * weight)).sum()
         size = rest.size * math.log(rest_share) + np.log(inner / rest_share).sum() + np.log1p(of_group * weight).sum()
-        likelihood = -rest.size * math.log(max(misfit, 1e-300)) - size
+        likelihood = -rest.size * math.log(misfit) - size
         if likelihood > best + 1e-9:
             best, shares = likelihood, (of_group, of_cell)
     return shares

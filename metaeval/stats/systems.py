@@ -233,7 +233,7 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
     """
     if x.shape[1] > MOST_INPUTS:
         raise ValueError(f"a soft pairwise accuracy takes {MOST_INPUTS:,} inputs at most, got {x.shape[1]:,}")
-    apart_under, (apart, use), signs = _apart_by_pair(x, y), _apart(x, y), _signs(x.shape[1])
+    apart_under, (apart, use) = _apart_by_pair(x, y), _apart(x, y)
     apart = [values[:, use] for values in apart]
 
     def of(weight: Floats) -> float:
@@ -245,6 +245,7 @@ def soft_pairwise_accuracy(x: Floats, y: Floats, group: Ints, n_groups: int) -> 
     def left_out() -> Floats:
         if not use.any():
             return np.full(n_groups, np.nan)
+        signs = _signs(x.shape[1])
         whole = [(signs @ values, values.sum(axis=0)) for values in apart]
         left_out = np.empty(n_groups)
         order = np.argsort(group, kind="stable")
@@ -266,11 +267,11 @@ def _apart_by_pair(x: Floats, y: Floats) -> Callable[[Floats], Floats]:
 
     NaN for two systems that share no input.
     """
-    (apart, shared), signs = _apart(x, y), _signs(x.shape[1])
+    apart, shared = _apart(x, y)
 
     def of(weight: Floats) -> Floats:
         weighted = [values * weight[:, None] for values in apart]
-        mine, theirs = (_share(signs @ values, values.sum(axis=0)) for values in weighted)
+        mine, theirs = (_share(_signs(weight.size) @ values, values.sum(axis=0)) for values in weighted)
         return np.where(shared, np.abs(mine - theirs), np.nan)
 
     return of

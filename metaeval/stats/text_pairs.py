@@ -78,7 +78,7 @@ def calibrated_tie(score: Floats, gold: Floats, pairs: TextPairs) -> float:
         return 1.0
     difference, better = score[pairs.one] - score[pairs.other], np.sign(gold[pairs.one] - gold[pairs.other])
     # A tied pair adds this to the sum of the pools' accuracies.
-    gain = ((better == 0) * 1.0 - (np.sign(difference) == better)) / np.bincount(pairs.pool)[pairs.pool]
+    gain = ((better == 0).astype(np.int64) - (np.sign(difference) == better)) / np.bincount(pairs.pool)[pairs.pool]
     order = np.argsort(np.abs(difference), kind="stable")
     apart, step = np.abs(difference)[order], _NOISE * float(np.abs(score).max())
     last = np.flatnonzero(np.append(np.diff(apart) > step, True))
