@@ -150,7 +150,8 @@ def test_compare_power_calibrate_and_decide_give_tables(settings):
     with pytest.raises(UserError, match="No table is called 'nothing'"):
         learnt.to_frame("nothing")
     records = compared["classification-pairs"].records
-    drawn = {tuple(line.get_xdata()) for plot in compared.plot().axes for line in plot.lines}
+    panels = (plot for name in ("", "classification-pairs") for plot in compared.plot(name).axes)
+    drawn = {tuple(line.get_xdata()) for plot in panels for line in plot.lines}
     assert drawn >= {(one["low"], one["high"]) for one in records} | {(one["difference"],) for one in records}
     with pytest.raises(UserError, match="No interval to draw"):
         planned.plot()

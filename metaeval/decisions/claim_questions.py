@@ -113,21 +113,20 @@ def claims_of(answers: Sequence[Answer], pipeline: str) -> Claims:
     items = 0
     numbered = [line for line in lines if line.claim_number is not None]
     for (answer_id, number), group in groupby(numbered, key=lambda line: (line.answer, line.claim_number)):
-        claim = _claim(passages[answer_id], number or 0, list(group), reading.profile.untitled, items)
-        items += len(claim.items)
-        claims.append(claim)
+        name, untitled = writable(f"{answer_id}/{number}"), reading.profile.untitled
+        claims.append(_claim(passages[answer_id], name, list(group), untitled, items))
+        items += len(claims[-1].items)
     return Claims(pipeline, tuple(claims), reading.profile.by_group, reading.profile.untitled, reading.fields)
 
 
 def _claim(
-    answer: Answer, number: int, lines: Sequence[CitationLine], untitled: Untitled, first: int
+    answer: Answer, claim_id: str, lines: Sequence[CitationLine], untitled: Untitled, first: int
 ) -> ClaimQuestions:
     judged = (line.citation for line in lines if line.state == "judged")
     found_at = (find_place(citation, len(answer.passages))[0] for citation in judged)
     cited = tuple(place for place in found_at if place is not None)
     # All passages together, each alone, and the others without each; two of these may be the same text.
     sets = [cited, *((place,) for place in cited), *(cited[:at] + cited[at + 1 :] for at in range(len(cited)))]
-    claim_id = writable(f"{answer.id}/{number}")
     names: dict[NliPair, str] = {}
     for places in filter(None, sets):
         marks = "".join(f"[{place + 1}]" for place in places)

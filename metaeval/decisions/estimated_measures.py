@@ -175,7 +175,7 @@ def claim_rows(side: LabelSide, claims: Claims) -> dict[str, LabelRows]:
     rows_by_measure = {}
     for measure in get_args(ClaimMeasure):
         size = claims.sizes(measure)
-        rows = [number for number, claim in enumerate(claims.claims) if claim.items and size[number] > 0]
+        rows = [number for number, claim in enumerate(claims.claims) if claim.items]
         of_rows = (claims.claims[row] if drawn[row] else None for row in rows)
         values = [claim and claim.value(measure, people.get, claims.untitled) for claim in of_rows]
         known = [number for number, value in enumerate(values) if value is not None]
@@ -201,7 +201,7 @@ def claim_rows(side: LabelSide, claims: Claims) -> dict[str, LabelRows]:
             _by_cluster(items, [groups[row] for row in settled], size[settled]),
         )
     if not rows_by_measure:
-        several = next(claim.names[0] for claim in claims.claims if len(claim.names) > 1)
+        several = max((claim.names for claim in claims.claims), key=len)[0]
         why = f"The labels in {side.labels.name} include no claim with all its passages together"
         raise UserError(f"{why}: label such items too (for example {shown(several)}).")
     return rows_by_measure

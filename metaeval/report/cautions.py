@@ -34,8 +34,7 @@ def _of_set(results: Sequence[Result]) -> Iterable[str]:
         if levels and set(levels) <= set(LEVELS) and absent and undefined:
             yield f"No pair is {listed(absent, 'or')}, so {listed(undefined)} cannot be computed."
     most = max(first.rows, key=lambda row: sum(row.excluded.values()), default=None)
-    left = sum(most.excluded.values()) if most else 0
-    if most and first.unit == "chunk" and left > _LEFT_OUT * most.total:
+    if most and first.unit == "chunk" and (left := sum(most.excluded.values())) > _LEFT_OUT * most.total:
         reasons = plain(", ".join(most.excluded))
         yield f"{left:,} of {most.total:,} chunks are left out ({reasons}); -u citation judges whole citations."
     if (perfect := first.perfect) is not None and perfect.incomplete:

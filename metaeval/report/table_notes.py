@@ -302,7 +302,7 @@ def letters(row: Row, column: Column) -> str:
 
 def shared_letter(marks: Iterable[str]) -> str:
     """Return what the letters among these marks mean; empty if there are none."""
-    used = [mark for mark in marks if mark and mark[0] in LETTERS]
+    used = [mark for mark in marks if mark[0] in LETTERS]
     runs = " (a-d: a, b, c and d)" if any("-" in mark for mark in used) else ""
     return f"metrics that share a letter in a column are not significantly different{runs}" if used else ""
 

@@ -147,7 +147,7 @@ def test_of_many_judges_some_are_shown(carded, recorded, tmp_path):
     judges = {f"judge {n}": np.array(words[n % 4])[of] for n, of in enumerate(said)}
     carded({"doc": np.arange(N) // 5, "label": np.array(words[0])[level], **judges})
     result = load_result(tmp_path / "results/latest/verdicts.json")
-    cards = {f"{most} {n}": card for most in (1, 12, 20) for n, card in enumerate(judge_cards(result, most))}
+    cards = {f"{most} {n}": card for most in (1, 6, 12, 20) for n, card in enumerate(judge_cards(result, most))}
     recorded.held("report-judges", {name: recorded.sheet(card)[:5] for name, card in cards.items()})
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from metaeval.core.errors import UserError
+from metaeval.decisions.analyses.gate import _write_next
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.estimate import estimate, estimate_sheet
 from metaeval.decisions.gate_check import check, check_sheet, junit, verdict
@@ -48,11 +49,9 @@ def levels_of(rows, which=1):
     if which == "design":
         design = [{"probability": (1 + n % 3) / 6, "stratum": n % 3} for n in range(len(rows))]
         return [{"id": row["id"], "level": row["truth"], **of} for row, of in zip(rows, design, strict=True)][::2]
-    return (
-        {row["id"]: row["truth"] for row in rows[::which]}
-        if which in (1, 2, 3, 4, 5)
-        else dict.fromkeys(levels_of(rows, 3), which)
-    )
+    if which in ("full", "none"):
+        return dict.fromkeys(levels_of(rows, 3), which)
+    return {row["id"]: row["truth"] for row in rows[::which]}
 
 
 def refused(call, *arguments, **options):
@@ -82,7 +81,8 @@ def test_estimates(recorded):
     several = [{**row, "statement": f"claim {number % 16} {number // 32}"} for number, row in enumerate(rows)]
     x, y = (replace(items_of(rows), name=name) for name in "xy")
     x = replace(x, uncited=("a1", "a1", "new"))
-    both = levels_of(rows, 2) | levels_of(other, 2)
+    both = levels_of(rows, 2) | levels_of(other, 2) | {"c1": "", "d1": ""}
+    far = [{**row, "good": (n > 3) + 2 * (n > 11)} for n, row in enumerate(rows)]
     alike = {f"x/{name}": "full" for name in levels_of(rows, 3)} | {f"y/{name}": "none" for name in levels_of(rows, 5)}
     blank = [{"id": row["id"], "level": row["truth"] * (n % 5 > 0)} for n, row in enumerate(rows[::3])]
     own = [[{**row, "level": row["truth"]} for row in each] for each in (rows, other)]
@@ -95,11 +95,8 @@ def test_estimates(recorded):
         "items": (rows, levels_of(rows, 2), "good"),
         "gaps": (rows, blank, "gappy"),
         "two levels": (two, levels_of(two, 2), "good"),
-        "whole answers": (
-            several,
-            {row["id"]: row["truth"] for row in several if int(row["answer_id"][1:]) % 2},
-            "good",
-        ),
+        "whole answers": (several, levels_of(several[1::2]), "good"),
+        "above 1": (far, {f"c{n}": ("full", "none")[n < 4] for n in range(12)}, "good"),
         "two by design": (two, levels_of(two, "design"), "good"),
         "all": ([{**row, "answer_id": row["id"]} for row in rows], levels_of(rows), "good"),
         "one level": (rows, levels_of(rows, "full"), "good"),
@@ -125,9 +122,10 @@ def test_estimates(recorded):
 def drawn(n, design="random", unit="item", metric="good", seed=0, beside=None):
     rows = rows_of("rows")
     uneven = [{"id": "c1", "level": "full", "probability": 0.5}, {"id": "c2", "level": "none", "probability": 0.4}]
-    labels = beside and labels_of(levels_of(rows, 4) if beside == "even" else uneven, items_of(rows))
+    even = [{"id": row["id"], "level": row["truth"], "probability": 0.25, "annotator": 1} for row in rows[::4]]
+    labels = beside and labels_of([{**even[0], "annotator": 0}, *even] if beside == "even" else uneven, items_of(rows))
     found = draw(items_of(rows), n, design, unit, metric, seed, labels)
-    existing = [*found.records_of_existing(labels)][:2] if beside else []
+    existing = [*found.records_of_existing(labels)][:3] if beside else []
     return [found.rows, found.probability, found.stratum, found.unit, found.known, found.records[:1], existing]
 
 
@@ -164,7 +162,7 @@ def checked(rows, *arguments):
     return [*known, *map(str, found.drift), said, *table_of(check_sheet(found))]
 
 
-def test_gates_and_checks(recorded):
+def test_gates_and_checks(recorded, tmp_path):
     found = {f"fit {name}": refused(told, name) for name in MADE["fits"]}
     found |= {
         f"{name} {value:g}": refused(lambda **of: vars(Terms(**of)), **{name: value}) for name, value in MADE["terms"]
@@ -172,6 +170,8 @@ def test_gates_and_checks(recorded):
     gates = {name: fitted_to(name).gate for name in ("gate", "mean", "gaps")}
     for name, (rows, gate, *most) in MADE["releases"].items():
         found[f"check {name}"] = refused(checked, rows_of(rows), gates[gate], *most)
+    last = replace(fitted_to("few labels"), wanted=(2.0, 9.0), left=2)
+    assert _write_next(last, "good", None, tmp_path / "next.csv", []) == [tmp_path / "next.csv"]
     recorded.held("decisions-gates", found)
 
 
@@ -182,7 +182,7 @@ def test_samples_that_cannot_be_random(unit, recorded, monkeypatch):
     rows, found = rows_of("sixty"), {}
     items, scores = items_of(rows), {"good": np.array([row["good"] for row in rows])}
     for name, picked in MADE["samples"].items():
-        chance = [{"probability": 0.8 if n < 30 else 0.2} if name == "uneven" else {} for n in picked]
+        chance = [{"probability": MADE["chances"][name][n // 30]} if name in MADE["chances"] else {} for n in picked]
         labels = [
             {"id": rows[n]["id"], "level": "full", "unit": unit, **of} for n, of in zip(picked, chance, strict=True)
         ]

@@ -66,7 +66,8 @@ def test_with_every_question_answered_the_values_are_the_pipelines_own(tmp_path,
         values = [claim.value(measure, says.__getitem__, items.claims.untitled) for claim in items.claims.claims]
         degrees = [claim.degree(measure, score, items.claims.untitled) for claim in items.claims.claims if claim.items]
         told.append([values[:40], degrees[:40]])
-    few = {row.id: labels[row.id] for row in items.rows if row.group in ("q1", "q3", "q4", "q11", "q12")}
+    some = [row.id for row in items.rows if row.group in ("q1", "q3", "q4", "q11", "q12")]
+    few = [{"id": one, "level": level, "annotator": n} for one in some for n, level in enumerate((labels[one], "full"))]
     process = metaeval.estimate(answers, few, pipeline=pipeline, results=tmp_path / "few", estimand="process")
     told.append([[*record.values()][2:] for record in process.records])
     told.append([text for label, text in process.notes if label not in ("read", "estimand")])
@@ -82,12 +83,9 @@ def test_a_claim_of_several_citations_asks_for_all_and_for_each(tmp_path):
     ids = [row.id for row in items_of(path, pipeline="alce").rows]
     assert ids[:4] == ["a/1[1]", "a/2[1][2]", "a/2[1]", "a/2[2]"]
     assert ids[4:] == ["a/3[1][2][3]", "a/3[1]", "a/3[2]", "a/3[3]", "a/3[2][3]", "a/3[1][3]", "a/3[1][2]"]
-    path = tmp_path / "answers.jsonl"
-    passages = [{"text": "Rain fell."}, {"text": "Sun shone."}]
-    path.write_text(json.dumps({"id": "a", "text": "Weather [1][2].", "passages": passages}))
+    path.write_text(json.dumps({"id": "a", "text": "Weather [1][2].", "passages": passages[:2]}))
     items = items_of(path, pipeline="alce")
     (claim,) = items.claims.claims
-    assert [row.id for row in items.rows] == ["a/1[1][2]", "a/1[1]", "a/1[2]"]
     scores = np.array([0.9, 0.2, 0.6])
     assert claim.degree("recall", scores, items.claims.untitled) == 0.9
     assert claim.degree("precision", scores, items.claims.untitled) == pytest.approx((0.2 + 0.6) / 2)
@@ -111,27 +109,26 @@ def test_samples_of_claims_and_of_answers_hold_the_value(tmp_path, unit, estiman
 
 
 def test_precision_is_told_only_where_all_that_decides_it_is_labelled(tmp_path):
-    answers = write_answers(tmp_path / "answers.jsonl", 60)
-    items = items_of(answers, pipeline="alce")
+    items = items_of(write_answers(tmp_path / "answers.jsonl", 60), pipeline="alce")
     truth = labels_by_overlap(items, 0.45)
     together = {row.statement_id: row.id for row in reversed(items.rows)}
-    found = estimate(
-        items, {one: truth[one] for one in together.values()}, "overlap", config=metaeval.RunConfig(results=tmp_path)
-    )
-    assert [one.measure for one in found.estimates] == ["alce-recall"]
+    labels, config = {one: truth[one] for one in together.values()}, metaeval.RunConfig(results=tmp_path)
+    found = estimate(items, labels, "overlap", config=config)
+    other = items_of(write_answers(tmp_path / "other.jsonl", 60), pipeline="alce")
+    both = {f"answers/{one}": label for one, label in labels.items()} | {f"other/{one}": truth[one] for one in truth}
+    two = estimate(items, both, "overlap", other, config=config)
+    assert [one.measure for one in (*found.estimates, *two.differences)] == ["alce-recall"] * 2
     assert any(label == "precision" and "not estimated" in text for label, text in found.notes)
-    uncited = f"{len(items.uncited)} claims"
-    assert any(label == "recall" and text.startswith(uncited) for label, text in found.notes)
+    assert any(label == "recall" and text.startswith(f"{len(items.uncited)} claims") for label, text in found.notes)
     alone = {row.id: "full" for row in items.rows if row.id.count("[") == 1 and row.id not in together.values()}
     with pytest.raises(UserError, match=r"no label of a claim with all its passages.*\[2\]\[3\]|\[1\]\[2\]\[3\]"):
-        estimate(items, alone, "overlap", assume_sample=True, config=metaeval.RunConfig(results=tmp_path))
+        estimate(items, alone, "overlap", assume_sample=True, config=config)
+    half = dict([*labels.items()][::2])  # of the other claims no label decides the recall
+    ends = [estimate(items, of, assume_sample=True, config=config).estimates[0].low for of in (half, half | alone)]
+    assert ends[0] == pytest.approx(ends[1])
 
 
 def test_a_pipeline_takes_answers_and_a_random_draw(tmp_path):
-    with pytest.raises(UserError, match="holds citations without their answers"):
-        items_of([{"id": "1", "statement": "s", "source": "t"}], pipeline="alce")
-    with pytest.raises(UserError, match=r"Unknown pipeline 'alise'\. Did you mean 'aliice'"):
-        items_of([{"id": "1", "statement": "s", "source": "t"}], pipeline="alise")
-    items = items_of(write_answers(tmp_path / "answers.jsonl", 9), pipeline="alce")
+    items = items_of(items_of(write_answers(tmp_path / "answers.jsonl", 9), pipeline="alce"), pipeline="alce")
     with pytest.raises(UserError, match="Claims can only be drawn at random"):
         draw(items, 5, "stratified")

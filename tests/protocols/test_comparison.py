@@ -2,6 +2,7 @@
 
 import dataclasses
 import warnings
+from argparse import Namespace
 
 import numpy as np
 import pytest
@@ -201,15 +202,11 @@ def test_without_resamples_there_is_a_test_and_no_interval():
 
 
 def test_a_control_is_met_with_an_interval_where_the_run_gives_intervals():
-    one, other = two(3)
-
     def met(**settings):
-        resampling = dataclasses.replace(RESAMPLING, **settings)
-        tested = [(rows, classification.PROTOCOL.evaluate(rows, resampling, {})) for rows in (one, other)]
-        against = {"metric": {"control": tested[1]}}
-        found = comparison.tested_against(
-            classification.PROTOCOL, {}, resampling, {"metric": tested[0]}, against, ["fs_ns"], 0
-        )
+        protocol, resampling = classification.PROTOCOL, dataclasses.replace(RESAMPLING, **settings)
+        one, other = ((rows, protocol.evaluate(rows, resampling, {})) for rows in two(3))
+        tested = {"metric": one}, {"metric": {"control": other}}
+        found = comparison.tested_against(protocol, {}, resampling, *tested, ["fs_ns"], 0)
         return found["metric", "control"]["fs_ns"]
 
     usual, few, none = met(fewest=2), met(fewest=1000), met(n=0)
@@ -231,13 +228,17 @@ def test_random_scores_are_expected_to_have_exact_values_where_there_are_any():
     tied = dataclasses.replace(rows, gold=rows.gold // 2)
     drawn = chance(preference.PROTOCOL, tied, options, ["consistency", "pairwise"])
     assert drawn["consistency"] == (0.5, 0.0)
-    values = []
-    for _ in range(CHANCE_DRAWS):
-        scores = tied.with_score(rng.random(120))
-        values.append(preference.PROTOCOL.evaluate(scores, Resampling(n=0), options).estimates["pairwise"].value)
+    draws = (tied.with_score(rng.random(120)) for _ in range(CHANCE_DRAWS))
+    values = [preference.PROTOCOL.evaluate(of, Resampling(n=0), options).estimates["pairwise"].value for of in draws]
     error = np.std(values, ddof=1) / CHANCE_DRAWS**0.5
-    assert drawn["pairwise"][1] == pytest.approx(error, rel=0.35)
-    assert drawn["pairwise"][0] == pytest.approx(np.mean(values), abs=4 * error)
+    assert drawn["pairwise"] == (pytest.approx(np.mean(values), abs=4 * error), pytest.approx(error, rel=0.35))
+    # A mean of two defined draws has an error, (.75 - .25) / 2, one alone has none.
+    told = iter([0.25, 0.75, *[None] * 38, 0.25, *[None] * 39])
+    seldom = dataclasses.replace(
+        preference.PROTOCOL, chance=None, evaluate=lambda *_: Namespace(estimates={"pairwise": Estimate(next(told))})
+    )
+    found = [chance(seldom, tied, options, ["pairwise"]) for _ in range(2)]
+    assert found == [{"pairwise": (0.5, pytest.approx(0.25))}, {}]
 
 
 def test_the_error_of_an_expectation_widens_its_test():

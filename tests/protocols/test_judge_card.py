@@ -154,14 +154,14 @@ def test_whole_cards_are_those_of_their_records(against, recorded):
         "levels": np.where(rng.random(90) < 0.7, gold, rng.integers(0, 3, 90)),
         "yes": np.where(rng.random(90) < 0.8, gold > 0, rng.integers(0, 2, 90)).astype(float),
         "full": 2.0 * (rng.random(90) < 0.5),
-        "scores": rng.random(90),
+        "scores": 1 + np.floor(3 * rng.random(90)),
     }
     votes = np.array([{f"r{n}": float(rng.integers(0, 3)) for n in range(2 + place % 3)} for place in range(90)])
     cost = np.where(group % 4 == 0, np.nan, 0.001 * (1 + group))
     lost = {name: np.where(rng.random(90) < 0.05 * n, np.nan, score) for n, (name, score) in enumerate(told.items())}
     people = np.where(rng.random(90) < 0.3, np.nan, gold)
     found = {}
-    for kind, labels in {"levels": people, "two values": np.minimum(gold, 1)}.items():
+    for kind, labels in {"levels": people, "two values": np.minimum(gold, 1), "ratings": gold + 1}.items():
         judges = {name: rows(labels, score, group, votes=votes, cost=cost) for name, score in lost.items()}
         for name, values in card(judges, Resampling(60, fewest=4), **({"against": against} if against else {})).items():
             told_of = {

@@ -61,7 +61,7 @@ ROWS = {
 
 USE = dict.fromkeys(("no system", "few of a system"), ("systems",))
 USE |= {
-    "three ratings": ("classification",),
+    "three ratings": ("classification", "verdicts"),
     "gold of a system": ("correlation",),
     "attacks": ("contrast",),
     "five groups": ("contrast", "decision"),

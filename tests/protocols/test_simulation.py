@@ -77,5 +77,5 @@ def test_metrics_of_unlike_quality_are_made_equal_or_kept_apart():
 
 def test_shares_have_a_monte_carlo_error_that_is_never_none():
     assert Share(95, 100).error == pytest.approx(math.sqrt(96 / 102 * 6 / 102 / 100))
-    assert Share(100, 100).error > 0
+    assert rejected(np.array([np.nan, 0.05, 0.051]), 0.05) == Share(1, 2)
     assert math.isnan(Share(0, 0).error)

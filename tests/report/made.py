@@ -112,7 +112,7 @@ def any_cell(rng, value):
         maybe |= {"worst": value - 0.03, "best": value + 0.0001, "note": rng.choice(["", "of one system"])}
     if rng.random() < 0.3:
         maybe |= {"ceiling": rng.choice([0.8991, 0.9996, value, 0.0]), "published": round(value + 0.01, 3)}
-    return Estimate(value, effective=rng.choice([None, 7.9, 31.0]), **maybe)
+    return Estimate(value, effective=rng.choice([None, 7.9, 30.0]), **maybe)
 
 
 def any_row(rng, name, control, columns):

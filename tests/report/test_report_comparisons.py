@@ -9,7 +9,7 @@ from metaeval.report.table import format_p
 
 
 @pytest.mark.parametrize(
-    ("p", "expected"), [(1 / 1001, "0.0010"), (0.0504, "0.0504"), (1.0, "1.0000"), (0.00002, "<0.0001"), (None, "–")]
+    ("p", "expected"), [(1 / 1001, "0.0010"), (0.0504, "0.0504"), (1e-4, "0.0001"), (0.00002, "<0.0001"), (None, "–")]
 )
 def test_p_is_never_nothing(p, expected):
     assert format_p(p) == expected

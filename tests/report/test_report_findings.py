@@ -57,8 +57,10 @@ class TestWhoLeads:
 
     def test_where_no_metric_is_above_chance_nothing_else_is_claimed(self):
         rows = [metric("a", *[0.51] * 4), metric("b", *[0.4] * 4), control("random", *[0.5] * 4)]
-        (only,) = findings([made(rows, [("a", "b")])], DECLARATIONS)
-        assert ("No metric" in only, "Overall" in only, named(only)) == (True, True, [])
+        found = made(rows, [("a", "b")])
+        apart = found.model_copy(update={"significance": found.significance.model_copy(update={"comparisons": []})})
+        (only,), (same,) = (findings([one], DECLARATIONS) for one in (found, apart))
+        assert ("No metric" in only, "Overall" in only, named(only), same) == (True, True, [], only)
 
     def test_of_three_protocols_the_highest_of_each_is_named_and_who_is_never_worse(self):
         apart = [("a", "c")], [("b", "c")]
@@ -150,10 +152,10 @@ class TestCautions:
         assert [one.column.key for one in headlines([found], DECLARATIONS)] == ["fs_ns"]
 
     def test_chunks_that_are_left_out_name_the_unit_that_keeps_them(self):
-        whole = A.scored + A.unscored
-        many, few = (made([A.model_copy(update={"excluded": {"no level": n}, "total": whole + n})]) for n in (whole, 1))
+        left = ({"excluded": {"no level": n}, "scored": 100 - n} for n in (50, 10))
+        many, few = (made([A.model_copy(update=update)]) for update in left)
         citations = many.model_copy(update={"unit": "citation"})
-        assert [text.split()[:3] for text in cautions([many])] == [[f"{whole:,}", "of", f"{2 * whole:,}"]]
+        assert [text.split()[:3] for text in cautions([many])] == [["50", "of", "100"]]
         assert cautions([few]) == cautions([citations]) == []
 
     def test_a_level_that_holds_parts_of_evidence_says_what_can_be_had(self):

@@ -121,7 +121,7 @@ def test_an_acl_page_takes_every_table_without_an_overfull_box(result, full, tmp
         ("a--b---c", "a-{}-b-{}-{}-c"),
         ("Spearman ρ", r"Spearman $\rho$"),
         ("é ñ ç î", r"\'{e} \~{n} \c{c} \^{\i}"),
-        ("中", "{[}U+4E2D{]}"),
+        ("中ή", "{[}U+4E2D{]}{[}U+03AE{]}"),
     ],
 )
 def test_escapes(text, expected):

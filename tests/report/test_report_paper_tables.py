@@ -54,7 +54,7 @@ def test_the_base_papers_layout_has_its_groups_and_decimals(two, result, recorde
     # Table 2 has the groups LLM-based, entailment-based, similarity-based; Table 3 prints 92.61.
     groups = {"b": "LLM-based", "a": "similarity-based", "unused": "entailment-based"}
     table = score_table(two, layout=PaperLayout(groups, percent_digits=2))
-    rows = [row.model_copy(update={"letters": {"kendall": "a"}}) for row in two[0].rows]
+    rows = [row.model_copy(update={"letters": {"kendall": "abcd"}}) for row in two[0].rows]
     few = two[1].model_copy(update={"data": two[1].data.model_copy(update={"groups": 7})})
     lettered = score_table([two[0].model_copy(update={"rows": rows})])
     shown = {

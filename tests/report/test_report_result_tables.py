@@ -36,7 +36,8 @@ def test_an_undefined_number_is_a_dash(value):
 
 def test_marks_ranks_and_notes_are_those_of_the_record(result, same_rows, full, recorded):
     notes = ("all tied", "the score is constant", "all tied")
-    flagged = [row.model_copy(update={"not_above": {"auc": ["random"]}}) for row in result.rows]
+    change = {"not_above": {"auc": ["random"]}}
+    flagged = [row.model_copy(update=change | {"scored": n or 4}) for n, row in enumerate(result.rows)]
     levels = {"1": 4, "0.5": 3, "odd": 5, "0": 2, "10": 1}
     counts = dict.fromkeys(("documents", "citations"), 0) | {"groups": 1, "levels": levels}
     shown = {

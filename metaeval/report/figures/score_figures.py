@@ -190,7 +190,7 @@ def confusion_map(counts: Sequence[Sequence[int]], levels: Sequence[str], name: 
     counts: a square of numbers of pairs; levels: the names of both sides. Raises `UserError` for another shape.
     """
     size = len(levels)
-    if size == 0 or len(counts) != size or any(len(row) != size for row in counts):
+    if len(counts) != size or any(len(row) != size for row in counts):
         raise UserError(f"A confusion matrix of {size} levels needs {size} rows of {size} counts.")
     shares = [[count / total if (total := sum(row)) else 0.0 for count in row] for row in counts]
     figure, plot = axes(1.6 + 1.05 * size, 1.2 + 0.9 * size)

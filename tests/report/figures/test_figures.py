@@ -114,7 +114,8 @@ def test_every_figure_is_that_of_its_record(recorded, result, crowded, full):
     few = [result.rows[0], result.rows[1], *crowded.rows[2:4], *result.rows[2:]]
     names = [*"abc", LONG[24], "constant", "overlap", "chunk position"]
     renamed = [row.model_copy(update={"metric": name}) for row, name in zip(few, names, strict=True)]
-    many = result.model_copy(update={"rows": renamed, "columns": [*result.columns, *result.columns[:2]]})
+    shown = [column.model_copy(update={"scale": 100.0}) for column in result.columns[:2]]
+    many = result.model_copy(update={"rows": renamed, "columns": [*result.columns, *shown]})
     sets = [full.model_copy(update={"data": full.data.model_copy(update={"name": name})}) for name in "wxyz"]
     reading = _reading(headline="auc", chance={"auc": 0.4}, about={"auc": "how well it follows the people" + LONG[4]})
     records = [
@@ -124,17 +125,19 @@ def test_every_figure_is_that_of_its_record(recorded, result, crowded, full):
     curves = {"full from none": [Curve("m", (0, 0.5, 1), (0, 1, 1), (0.25, 0.5)), Curve("n", (0, 1), (0, 1))]}
     levels = [Histogram(f"level {n}", (0, 0.5, 1), (0.25 * n, 1 - 0.25 * n), 0.25 * n) for n in (2, 1, 0)]
     bins = [Bins(f"{n}{LONG[39]}", (0.1, 0.0, 0.9), (0.2, 0.0, 0.7 + n / 10), (3, 0, 9)) for n in range(3)]
-    four = dict.fromkeys([*"mno", LONG[30]], levels)
+    four, lines = looks_of("mnop"), [Curve(name, (0, 1), (0, 1)) for name in "mnop"]
     drawn = {
         "bars": measure_bars(many),
         "forest": forest(headlines([result], reading), reading),
         "forests": forest(headlines(sets, _reading()), _reading()),
-        "records": records_forest(records, "drawn: $x$"),
+        "records": records_forest([*records, records[5] | {"high": None}], "drawn: $x$"),
+        "record": records_forest(records[:1], "one"),
+        "records of a part": records_forest(records[::2], "part"),
         "ranks": rank_stability({"b": [2, 2, 2, 1], "a": [1, 1, 1, 2], "c": [3, 3, 3, 3]}, LONG[70]),
         "confusion": confusion_map([[1500, 500, 0], [4, 5, 11], [0, 0, 0]], ["full", "partial", "none"], "m"),
         "curves": roc_curves(curves, looks_of("mn"), LONG[44]),
-        "curves of two": roc_curves(dict.fromkeys("ab", curves["full from none"][1:]), looks_of("mn"), LONG[90]),
-        "scores of four": score_distributions(four, "four"),
+        "curves of two": roc_curves({"a": lines, "b": lines}, four, LONG[90]),
+        "scores of four": score_distributions(dict.fromkeys([*"mno", LONG[30]], levels), "four"),
         "reliability": reliability({"m": bins}, "one"),
         "systems": system_bars(BARS[::2], 0.9),
         "rounds": round_lines(BARS, 0.95),
