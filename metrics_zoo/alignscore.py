@@ -65,7 +65,7 @@ def find_backbone(size: Size, beside: Path | None) -> ModelFolder:
         return find_model(published_backbone(size))
     for place in (beside / name, beside):
         files = tuple(file for file in _BACKBONE if (place / file).is_file())
-        if "config.json" in files and ("tokenizer.json" in files or {"vocab.json", "merges.txt"} <= {*files}):
+        if "config.json" in files and ("tokenizer.json" in files or {"vocab.json", "merges.txt"}.issubset(files)):
             return ModelFolder(place, files)
     raise UserError(f"{beside} lacks config.json, vocab.json and merges.txt of {name}: put them into {beside / name}.")
 

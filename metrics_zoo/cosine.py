@@ -94,9 +94,8 @@ def load_sentence_model(
     raw = backend(tokenizer)
     if recipe.lower:
         raw.normalizer = Normalizers([Lowercase(), *([raw.normalizer] if raw.normalizer else [])])
-    positions = model_loading.position_limit(config) or 10**6
-    limit = min(recipe.limit or int(min(tokenizer.model_max_length, positions)), positions)
-    return TextEncoder(model, raw, limit, batch_tokens, device, int(config.pad_token_id or 0))
+    limits = (recipe.limit or int(tokenizer.model_max_length), model_loading.position_limit(config))
+    return TextEncoder(model, raw, min(filter(None, limits)), batch_tokens, device, int(config.pad_token_id or 0))
 
 
 def pooled(pooling: Pooling) -> Keep:

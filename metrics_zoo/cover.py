@@ -83,13 +83,9 @@ def sentence_places(text: str) -> list[tuple[int, int]]:
     sentences: list[tuple[int, int]] = []
     starts = [0, *(end.end() for end in ends)]
     for start, end in zip(starts, [*(end.start() for end in ends), len(text)], strict=True):
-        words = len(text[start:end].split())
-        if words > _SENTENCE_WORDS:
-            places = [word.span() for word in _TOKEN.finditer(text, start, end)]
-            pieces = [places[at : at + _SENTENCE_WORDS] for at in range(0, words, _SENTENCE_WORDS)]
-            sentences += [(piece[0][0], piece[-1][1]) for piece in pieces]
-        elif words:
-            sentences.append((start, end))
+        places = [word.span() for word in _TOKEN.finditer(text, start, end)]
+        pieces = [places[at : at + _SENTENCE_WORDS] for at in range(0, len(places), _SENTENCE_WORDS)]
+        sentences += [(piece[0][0], piece[-1][1]) for piece in pieces]
     return sentences
 
 

@@ -73,7 +73,7 @@ class SummaC(TwoStepMetric, SplittingMetric):
         """Return the numbers of entailment, contradiction and neutral among the model's labels, in this order."""
         with broken_files(self.model_folder):
             config = read_object(self.model_folder.folder / "config.json", FETCH_AGAIN)
-        return images.label_order(config, self.options.model or self.wanted.hub_id)
+        return images.label_order(config, self.wanted.hub_id)
 
     @property
     def official_name(self) -> str:

@@ -69,7 +69,7 @@ def unseen_tokens(sources: Counts, statements: Counts, cut: Counts) -> tuple[Cou
 def check_granularity(wish: Any) -> Any:
     """Return `wish` as it is: one of `GRANULARITIES`, or two as SOURCE-STATEMENT; raises `ValueError` for others."""
     parts = str(wish).split("-")
-    if len(parts) > 2 or not set(parts) <= set(GRANULARITIES):
+    if len(parts) > 2 or not set(GRANULARITIES).issuperset(parts):
         raise ValueError(f"{wish!r} is none of {', '.join(GRANULARITIES)}, nor two as SOURCE-STATEMENT")
     return wish
 

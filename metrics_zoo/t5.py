@@ -60,7 +60,7 @@ class YesNoMetric(T5Metric):
         Raises `UserError` for any other vocabulary.
         """
         pieces = [self.tokenizer.tokenize(text) for text in ("1", "0")]
-        if pieces[0] != ["▁1"] or pieces[1][:1] != ["▁"]:
+        if (pieces[0], pieces[1][:1]) != (["▁1"], ["▁"]):
             raise UserError(f"{self.model_folder.folder} cuts 1 and 0 into {pieces}: check the model id.")
         yes, no = self.tokenizer.convert_tokens_to_ids(["▁1", "▁"])
         return yes, no

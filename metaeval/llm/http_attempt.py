@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import random
+import socket
 import ssl
 import zlib
 from contextlib import aclosing, suppress
@@ -195,8 +196,8 @@ def _reason(error: BaseException) -> str:
         return f"its certificate is not trusted: {cause.verify_message}; SSL_CERT_FILE names a file of more authorities"
     if isinstance(cause, ssl.SSLError):
         return f"no TLS connection: {cause.reason or cause}; does the server expect http instead of https?"
-    number = getattr(cause, "errno", None)
-    return str((os.strerror(number) if number and number > 0 else getattr(cause, "strerror", "")) or error)
+    number = None if isinstance(cause, socket.gaierror) else getattr(cause, "errno", None)  # which has its own numbers
+    return str((os.strerror(number) if number else getattr(cause, "strerror", "")) or error)
 
 
 def _decoded(content: bytes, response: httpx2.Response) -> str:

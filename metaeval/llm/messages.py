@@ -238,7 +238,7 @@ def is_malformed(request: ChatRequest, answer: Reply | Failure) -> bool:
 def _unfenced(text: str) -> str:
     """Return the content of a code block whose fences are on lines of their own; other text is unchanged."""
     block = text.strip()
-    if len(block) < 2 * len(_FENCE) or not block.startswith(_FENCE) or not block.endswith(_FENCE):
+    if not block.startswith(_FENCE) or not block.endswith(_FENCE):
         return text
     opening, _, body = block[len(_FENCE) : -len(_FENCE)].partition("\n")
     own_line = body.rstrip(" \t").endswith("\n")

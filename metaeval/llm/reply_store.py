@@ -27,9 +27,9 @@ def replies_path(path: Path | None) -> Path:
     return Path(os.path.expanduser(path)) if path else cache_folder() / "replies.sqlite"
 
 
-def reply_checksum(key: Any, reply: Any) -> int | None:
-    """Return the checksum of a stored reply, from its columns `key` and `reply`; None if they have other types."""
-    return checksum(key + reply.encode()) if isinstance(key, bytes) and isinstance(reply, str) else None
+def reply_checksum(key: bytes, reply: Any) -> int | None:
+    """Return the checksum of a stored reply, from its columns `key` and `reply`; None if the reply is no text."""
+    return checksum(key + reply.encode()) if isinstance(reply, str) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ ANSWER = {
 def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, write_corpus, small_rows, tmp_path):
     write_lines(tmp_path / "mine.jsonl", RATED)
     write_lines(tmp_path / "answers.jsonl", [ANSWER, {**ANSWER, "id": "b"}])
-    judged = [{"id": f"r{n}", "gold": n % 3, "levels": (n + n // 4) % 3, "yes": n % 2, "no": 0} for n in range(12)]
+    same = {"no": 0, "why": "It rains.", "how": "A lot."}
+    judged = [{"id": f"r{n}", "gold": n % 3, "levels": (n + n // 4) % 3, "yes": n % 2, **same} for n in range(12)]
     named = [{**row, "group": row["id"] + " a" * (11 + row["yes"])} for row in judged]  # by 12 words, or by a text
     write_lines(tmp_path / "judged.jsonl", named)
     more = {**small_rows[-1], "document": "river", "evidence": {"sentences": [0]}, "level": "partial"}
@@ -54,7 +55,7 @@ def test_the_data_of_every_kind_of_page_are_the_recorded_ones(ran, recorded, wri
         "pairs": ["run", "-m", "overlap,rouge", "-d", "jsonl", "--data", write_corpus(), "-s", "chunk.size=7", *quick],
         "ratings": ["run", "-m", "overlap", "-p", "correlation", "-d", "ratings", "--data", "mine.jsonl", *quick],
         "whole": ["run", "-m", "overlap", "-d", "jsonl", "--data", "two.jsonl", "-u", "statement", *quick],
-        "judges": ["evaluate", "-p", "verdicts", "-d", "ratings", "--data", "judged.jsonl", *quick],
+        "judges": [*"evaluate -p verdicts -d ratings --data judged.jsonl --map statement=why".split(), *quick],
         "citations": ["cite", "alce", "answers.jsonl", "--nli", "overlap,rouge", "-q"],
         "facts": ["cite", "scifi", "answers.jsonl", "--nli", "overlap", "-q"],
     }

@@ -56,7 +56,7 @@ def test_answers_that_never_came_count_at_their_worst(fake, new_session, questio
 
 def test_a_reply_without_a_token_count_is_charged_at_its_worst(fake, new_session, question):
     def uncounted(body):
-        return {**fake.completion("2"), "usage": None}
+        return {**fake.completion("2"), "usage": {"prompt_tokens": 1}}
 
     with fake.ChatServer(answer=uncounted) as server:
         session = new_session(server.url, prices=(10, 30))

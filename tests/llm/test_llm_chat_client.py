@@ -419,9 +419,9 @@ def test_a_small_reply_that_unpacks_to_32_megabytes_ends_at_the_limit(fake, new_
 
 
 def test_a_reply_that_is_packed_as_asked_is_read_and_any_other_is_not(fake, new_session, question):
-    whole = json.dumps(fake.completion("2")).encode()
+    whole = json.dumps(fake.completion("2")).encode().ljust(1000)
     with fake.ChatServer(answer=packed(whole)) as server:
-        assert contents(new_session(server.url).ask([question("a")])) == ["2"]
+        assert contents(new_session(server.url, reply_bytes=1000).ask([question("a")])) == ["2"]
     assert server.headers[0]["accept-encoding"] == "gzip"
     for packing, said in (("br", "compressed as br, which was not asked for"), ("gzip", "not compressed as it says")):
         wire = packed(whole, packing)

@@ -56,14 +56,9 @@ def test_each_text_is_the_object_that_it_was_as_it_is_and_repaired(recorded, fak
         malformed = [is_malformed(each, reply) for each in asked]
         found[f"{number}_{name}_{text[:50].replace(' ', '_')}"] = [*read, *map(pos, counts), *malformed]
     failed = Failure(Cause.TIMEOUT, "")
-    assert not is_malformed(asked[0], failed)
-    assert not is_malformed(ChatRequest({}), reply)
+    assert [is_malformed(asked[0], failed), is_malformed(ChatRequest({}), reply)] == [False, False]
     assert is_malformed(asked[1], read_reply(json.dumps(fake.completion("2", finish_reason="length"))))
-    found["answers"] = [
-        read_answer(failed, len),
-        read_answer(Failure(Cause.TOO_LONG, ""), len),
-        read_answer(reply, len),
-    ]
+    found["answers"] = [read_answer(each, len) for each in (failed, Failure(Cause.TOO_LONG, ""), reply)]
     found["forms"] = [score_schema(DISCRETE), score_schema(CONTINUOUS)]
     recorded.held("llm-objects", found)
 
@@ -75,12 +70,8 @@ def test_a_request_says_what_it_costs_and_is_known_by_all_that_is_sent(recorded)
         "messages": [{"role": "user", "content": "né \ud83d 1"}, {"content": "abcd"}],
     }
     one, form = ChatRequest(body), {"response_format": {"type": "json_object"}}
-    others = [
-        ChatRequest(body, 1),
-        ChatRequest(body, 0, 1),
-        ChatRequest({**body, **form}),
-        ChatRequest({**body, "n": 1}),
-    ]
+    more = ((body, 1), (body, 0, 1), ({**body, **form},), ({**body, "n": 1},))
+    others = [ChatRequest(*each) for each in more]
     keys = [one.key("a"), one.key("b"), *(each.key("a") for each in others)]
     assert len({*keys}) == len(keys)
     assert (one, others[2].plain.key("a")) == (ChatRequest(body, form=form, loose=True, repairs=True), keys[0])

@@ -25,12 +25,10 @@ def test_everything_about_a_reply_is_kept_beside_it(fake, store, question):
     rows.row_factory = sqlite3.Row
     row = dict(rows.execute("SELECT * FROM replies").fetchone())
     rows.close()
-    assert row["reply"] == raw
-    assert json.loads(row["request"]) == asked.body
+    assert (row["reply"], json.loads(row["request"])) == (raw, asked.body)
     assert (row["base_url"], row["sample"], row["seconds"]) == ("http://x/v1", 3, 1.235)
     assert (row["model"], row["system_fingerprint"], row["finish_reason"]) == ("tiny-2", "fp_1", "stop")
-    assert (row["tokens_in"], row["tokens_out"]) == (100, 10)
-    assert row["time"].endswith("+00:00")
+    assert (row["tokens_in"], row["tokens_out"], row["time"][-6:]) == (100, 10, "+00:00")
 
 
 def test_a_reply_is_found_under_exactly_what_was_sent(fake, store, question):
@@ -40,8 +38,7 @@ def test_a_reply_is_found_under_exactly_what_was_sent(fake, store, question):
     for other in (question("b"), question("a", sample=1), question("a", seed=1)):
         assert store.find(other.key("u")) is None
     assert store.find(question("a").key("v")) is None
-    assert store.has(question("a").key("u"))
-    assert not store.has(question("a").key("v"))
+    assert [store.has(question("a").key(server)) for server in "uv"] == [True, False]
 
 
 def test_a_reply_that_does_not_answer_its_request_is_kept_to_be_read_until_one_comes_that_does(fake, store, question):

@@ -92,6 +92,8 @@ def test_prompts_go_before_the_texts(saved, sentence_transformers):
         library(sentence_transformers, folder, before=("premise: ", "hypothesis: ")), abs=1e-5
     )
     assert max(abs(a - b) for a, b in zip(prompted, ours(folder), strict=True)) > 1e-3
+    changed(folder, "config_sentence_transformers.json", prompts={"q": "query: "}, default_prompt_name="q")
+    assert ours(folder, [("", "A."), ("A.", "\u200b")], source_prompt="premise: ") == [None, None]
 
 
 def test_the_id_may_follow_the_name():
@@ -124,14 +126,8 @@ def module(number, **values):
 
 
 REFUSED = {
-    "a dense layer": (
-        module(2, path="2_Dense", type="sentence_transformers.models.Dense"),
-        "Pooling, Dense: ",
-    ),
-    "code of its own": (
-        module(0, type="custom_st.Transformer"),
-        "Transformer, Pooling, Normalize: ",
-    ),
+    "a dense layer": (module(2, path="2_Dense", type="sentence_transformers.models.Dense"), "Pooling, Dense: "),
+    "code of its own": (module(0, type="custom_st.Transformer"), "Transformer, Pooling, Normalize: "),
     "last token": (
         lambda folder: changed(folder, "1_Pooling/config.json", pooling_mode="lasttoken"),
         r"pools by lasttoken: .*mean, cls and max",

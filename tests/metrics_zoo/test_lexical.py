@@ -76,3 +76,5 @@ def test_bm25_is_bm25s_in_its_default_variant(k1, b):
     index.index([source.split() for source in sources], show_progress=False)
     theirs = [score for statement in statements for score in index.get_scores(statement.split())]
     assert [answer.score for answer in ours.answers] == pytest.approx(theirs, abs=1e-9)
+    (lone,) = score_pairs(BM25(BM25Options(k1=k1, b=b)), [("river stone", "river")]).answers
+    assert lone.score * (1 + k1) == pytest.approx(0.287682072)  # ln 4/3: the only source is as long as the mean

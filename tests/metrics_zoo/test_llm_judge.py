@@ -303,6 +303,9 @@ def test_the_cost_of_stored_replies():
     assert metric.cost(SOURCE, STATEMENT) == pytest.approx(2 * (100 + 5 * 10) / 1e6)
     assert metric.cost(SOURCE, "Another statement.") is None
     assert score("2")[1].cost(SOURCE, STATEMENT) is None
+    for usage, cost in (({"prompt_tokens": 0, "completion_tokens": 0}, 0.0), ({"prompt_tokens": 7}, None)):
+        reply = {**fake.completion("2"), "usage": usage}
+        assert score(reply, seed=len(usage), price_in=1.0, price_out=5.0)[1].cost(SOURCE, STATEMENT) == cost
 
 
 def test_without_a_store_there_are_no_replies_and_none_is_made(tmp_path):

@@ -129,9 +129,8 @@ def test_beyond_the_limit_the_statements_end_is_cut_and_counted(folder):
     answer = score_pairs(one, [(source, statement)]).answers[0]
     assert answer.score == pytest.approx(defined(folder, [source], statement, 48)[0], abs=1e-5)
     assert answer.tokens - answer.cut == 48
-    assert (
-        abs(answer.score - score_pairs(metric(folder, splitter="rules"), [(source, statement)]).answers[0].score) > 1e-5
-    )
+    whole = score_pairs(metric(folder, splitter="rules"), [(source, statement)]).answers[0]
+    assert abs(answer.score - whole.score) > 1e-5
 
 
 def test_a_statement_that_would_not_be_read_at_all_is_refused(folder):
@@ -143,6 +142,8 @@ def test_a_statement_that_would_not_be_read_at_all_is_refused(folder):
     found = score_pairs(one, [("word " * number, "It was not built.") for number in range(20, 60)]).answers
     assert {answer.cut for answer in found} > {size - 1, size}
     assert [answer.status is Status.TOO_LONG for answer in found] == [answer.cut >= size for answer in found]
+    found = score_pairs(one, [("word " * number, "the") for number in range(36, 46)]).answers  # one piece
+    assert [answer.status is Status.TOO_LONG for answer in found] == [answer.cut >= 1 for answer in found]
 
 
 def test_the_published_probabilities_of_the_real_model():

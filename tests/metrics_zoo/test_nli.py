@@ -109,6 +109,7 @@ def test_two_labels_give_a_score_and_no_third_class(tiny):
         ("roberta", {"max_position_embeddings": 514}, 10**30, 512),  # two positions are the padding's
         ("roberta", {"max_position_embeddings": 130}, 512, 128),
         ("deberta-v2", {}, 10**30, 512),
+        ("deberta-v2", {"max_position_embeddings": 1, "position_biased_input": False}, 512, 1),
         ("albert", {}, 64, 64),
     ],
 )
@@ -116,6 +117,8 @@ def test_the_input_limit_is_what_the_model_has_positions_for(tiny, kind, changes
     folder = tiny.folder(kind, name="limits", id2label=THREE, **changes)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
     assert input_limit(model, SimpleNamespace(model_max_length=told)) == limit
+    model.config.max_position_embeddings = -1  # neither has a limit
+    assert input_limit(model, SimpleNamespace(model_max_length=10**6)) == 512
 
 
 def test_hardly_any_padding_and_each_pair_once(folders, watch):

@@ -76,6 +76,7 @@ def test_wide_pairs_are_read_covered_and_judged_as_recorded(recorded):
             "sentences": [words.sentences, words.places, words.starts, words.filled],
             "looks": [claimed.words, claimed.weights, claimed.named, claimed.number, claimed.clauses],
         }
+    assert cover.cover_of(np.diag([1.0, 3e-6]), np.array([0.5, 0.5])).picked == [0, 1]
     answers = SupportMini().score(*zip(*WIDE, strict=True))
     recorded.held("zoo-support", told | {"answers": [[*answer] for answer in answers]})
 

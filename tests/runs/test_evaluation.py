@@ -47,7 +47,8 @@ def test_a_perfect_metric_is_above_every_control(pairs):
     assert [row.not_above for row in rows.values()] == [{}, {}, {}]
 
 
-def test_a_metric_below_a_control_is_flagged_like_one_that_overlaps_it(pairs):
+def test_a_metric_below_a_control_is_flagged_like_one_that_overlaps_it(pairs, monkeypatch):
+    monkeypatch.setattr(evaluate, "MAX_CONTROL_PAIRS", 1_054)
     rows = evaluated({pair.pair_id: -float(pair.level) for pair in pairs})
     assert rows["classification"].values["overall"].value == 0
     assert set(rows["classification"].not_above["overall"]) == BEATABLE | {"overlap", "support-mini"}

@@ -33,6 +33,9 @@ def test_published_scores_need_no_score_file():
     assert (row.metric, row.scored, row.unscored, row.total) == ("published", 60, 0, 60)
     assert (result.unit, result.data.groups, result.data.statements) == ("rating", 20, 60)
     assert result.data.levels == {f"{level:g}": int((level == GOLD).sum()) for level in (1, 0.75, 0.5, 0.25, 0)}
+    apart = {"early": dict([*SCORES.items()][:30]), "late": dict([*SCORES.items()][30:])}
+    tested = evaluated(scores=apart, comparison={"permutations": 19})["correlation"].significance.comparisons
+    assert {each.rows for each in tested if {each.one, each.other} == {*apart}} == {0}
     assert row.signature.startswith(
         f"data:mine/given@{RATINGS.fingerprint[:12]}|unit:rating|metric:published@published|"
     )

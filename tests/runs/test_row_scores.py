@@ -88,8 +88,7 @@ def test_a_combination_reads_chunks_where_one_of_its_members_does(of_mini):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{"unit": "page"}, {"unit": "citation", "aggregate": "mean:2", "chunk": {"size": 40}}],
+    "settings", [{"unit": "page"}, {"unit": "citation", "aggregate": "mean:2", "chunk": {"size": 40}}]
 )
 def test_a_written_score_file_gives_the_same_values(of_mini, tmp_path, settings):
     config = of_mini(metrics=f"overlap,{FORTY}", **settings)

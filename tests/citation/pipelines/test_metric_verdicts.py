@@ -93,10 +93,10 @@ def test_what_the_metric_did_not_read_is_counted():
     config = RunConfig(metric_options={"minilm-cosine": {"max_tokens": 8}})
     judge = entailment("minilm-cosine", loaded("minilm-cosine", config), Cutoff(0.5, GIVEN))
     long, short = ("bridge " * 40, "A bridge."), ("A bridge.", "A bridge.")
-    cut, whole = judge.entails([long, short])
+    cut, whole, _ = judge.entails([long, short, ("bridge " * 7, "A bridge.")])
     assert (cut.cut, whole.cut) == (True, False)
-    # "bridge" is one piece of the vocabulary: 40 of them, of which 8 less the two special tokens are read.
-    assert (judge.ledger.cut_pairs, judge.ledger.cut_tokens) == (1, 34)
+    # "bridge" is one piece of the vocabulary: 40 and 7 of them, of which 8 less the two special tokens are read.
+    assert (judge.ledger.cut_pairs, judge.ledger.cut_tokens) == (2, 35)
 
 
 @pytest.mark.parametrize(
