@@ -179,7 +179,7 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
         (np.float64(1), [0, 2], None, "scores should be an array"),
         ([1.0, 2.0], {0: 0, 1: 2}, None, "labels should be an array"),
         ([1.0, 2.0], np.array([0, 2], dtype="M8[ns]"), None, 'column "labels" is "1970-01-01'),
-        ([2**60, 2**60 + 1], [0, 2], None, "scores holds numbers that differ and are equal as 64-bit floats"),
+        (np.array([2**53, 2**53 + 1]), [0, 2], None, "scores holds numbers that differ and are equal as 64-bit floats"),
         (pandas.Series([1.0, 2.0]), pandas.Series([0, 2], [1, 2]), None, "scores and labels are series of unlike"),
         ([1, 2, 3], pandas.Series([0, 1, 2], [0, 0, 1]), pandas.Series("abc".split(), [0]), "groups and labels"),
         ({1: [1, 2], "1": [2, 1]}, [0, 2], None, 'column "1" appears twice'),

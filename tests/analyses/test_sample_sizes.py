@@ -40,9 +40,9 @@ def test_groups_rows_and_citations_follow_from_what_was_simulated(recorded):
         for likely, cited in ((None, 0), ((0.4, 2.1), 150))
     }
     labels = {
-        f"{half} {share}": [labels_needed(half, share, items) for items in (None, 2, 3, 10, 93, 94, 1000)]
-        for half in (0.005, 0.05, 0.1, 0.3, 0.499)
-        for share in (0.001, 0.05, 0.5, 0.93)
+        f"{half} {share}": [recorded.told(labels_needed, half, share, n) for n in (None, 1, 2, 3, 10, 93, 94, 1000)]
+        for half in (0, 0.005, 0.05, 0.1, 0.3, 0.499, 0.5)
+        for share in (0, 0.001, 0.05, 0.5, 0.93, 1)
     }
     planned = [recorded.sheet(metaeval.plan(half_width=half)) for half in (0.05, 0.0003)]
     recorded.held("analyses-sample-sizes", plans | labels | {"labels": planned})
@@ -72,16 +72,16 @@ def test_differences_are_in_the_units_of_the_table(difference, scale, raw):
 
 
 def test_a_measure_finds_its_protocol():
-    config = load_run(None, {})
-
-    assert protocol_to_plan(config, "ndcg@10", [])[0].name == "retrieval"
-    assert protocol_to_plan(config, "macro_f1", [], "decision")[0].name == "decision"
-    assert protocol_to_plan(config, "", [2.0])[0].name == "classification"
+    config, asked = load_run(None, {}), [("ndcg@10", []), ("macro_f1", [], "decision"), ("", [2.0])]
+    found = [protocol_to_plan(config, *words)[0].name for words in asked]
+    assert found == ["retrieval", "decision", "classification"]
+    for words in [("macro_f1", []), ("", [0.0]), ("", [2.0, 100.0]), ("spearman", [2.0])]:
+        with pytest.raises(UserError, match=r"several protocols, decision and verdicts|^difference is "):
+            protocol_to_plan(config, *words)
 
 
 def test_differences_are_numbers_with_commas():
-    assert PlanOptions(difference=" 1, 2.5,").difference == (1.0, 2.5)
-    assert PlanOptions(difference=2).difference == (2.0,)
+    assert [PlanOptions(difference=given).difference for given in (" 1, 2.5,", 2)] == [(1.0, 2.5), (2.0,)]
     for text in ("1;2", ","):
         with pytest.raises(UserError, match=f"difference: it takes numbers with commas.*got '{text}'"):
             PLAN.options_of({"difference": text})

@@ -123,13 +123,14 @@ def test_a_part_with_two_gold_values_keeps_its_concordance(tmp_path, recorded):
         for system, levels in (("a", 2), ("b", 4))
         for n in range(31 - levels // 4)
     ]
+    rows = [row | {"fields": {**row["fields"], "most": n % 60}} for n, row in enumerate(rows)]
     path = tmp_path / "rated.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     config = load_run(None, {"dataset": "ratings", "data": path, "metrics": "m,n", "protocols": "classification"})
 
     panel = load_panel(config, True)
     (sheet,) = by_part(panel, "system")
-    others = {by: [recorded.sheet(one) for one in by_part(panel, by)] for by in ("topic", "subset")}
+    others = {by: [recorded.sheet(one) for one in by_part(panel, by)] for by in ("topic", "subset", "most")}
     others["each"] = recorded.told(by_part, panel, "each")
     recorded.held("analyses-subgroups-of-ratings", others | {"system": recorded.sheet(sheet)})
 

@@ -8,13 +8,7 @@ import pytest
 pytest.importorskip("openai", reason="needs the extra 'llm'")
 
 from metaeval.citation.aliice.claim_options import aliice_profile
-from metaeval.citation.aliice.claim_rewriting import (
-    Rewriting,
-    fragments,
-    prompt_in,
-    rewrite,
-    with_rewritings,
-)
+from metaeval.citation.aliice.claim_rewriting import Rewriting, fragments, prompt_in, rewrite, with_rewritings
 from metaeval.citation.aliice.claims import read_answers
 from metaeval.citation.chat_models import open_chat
 from metaeval.citation.data_model import Answer, Passage

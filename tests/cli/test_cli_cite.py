@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from metaeval.citation.alce.correctness import mauve
 from tests.cli.samples import csv_rows, lines_of, write_lines
 
 PASSAGES = [
@@ -156,10 +157,9 @@ def test_samples_of_a_system_give_means_and_deviations(ran, tmp_path, recorded, 
     passages = [{"text": "The mayor opened the bridge in May."}, {"text": "The river froze in winter."}]
     shared = {"passages": passages, "reference": {"qa_pairs": [{"question": "When?", "short_answers": ["in May"]}]}}
     texts = ["The mayor opened the bridge in May [1].", "The mayor opened the bridge in May [2].", "A river froze [2]."]
-    rows = [
-        {"id": "q1", "question": "?", "sample": sample, "text": text, **shared} for sample, text in enumerate(texts)
-    ]
-    path = write_lines(tmp_path / "answers.jsonl", rows)
+    rows = [{"id": "q1", "question": "?", "sample": n, "text": text, **shared} for n, text in enumerate(texts)]
+    two = [rows[0] | {"id": "q2", "system": "two"}, rows[2] | {"id": "q2", "system": "two", "reference": {}}]
+    path = write_lines(tmp_path / "answers.jsonl", rows + two)
     ended = ran("cite", "tables", path, "--nli", "overlap", "--parser", "small", *QUICK)
     recorded.held("aliice-tables-samples", printed(tmp_path / "results" / "latest"))
     found = table(tmp_path / "results" / "latest", "table-1")["answers", "recall"]
@@ -194,6 +194,8 @@ def test_fluency_is_mauve_where_the_package_is_installed(cli, ran, write, tmp_pa
         (model / name).write_text("{}")
     referenced = write([{**item, "answer": "The mayor did."} for item in ITEMS])
     typed = ("cite", "tables", referenced, "--nli", "overlap", "--parser", "small", *QUICK)
+    texts = (("ab", ["", ""]), (["", ""], "ab"), ("ab", "ab"), ("aa", "aa"), ("aa", "bb"))
+    assert [mauve(["", ""], *both, str(model)) for both in texts] == [None, None, 0.2, None, 0.2]
     ended = ran(*typed, "-s", f"mauve_model={model}")
     assert table(tmp_path / "results" / "latest", "table-1")["answers", "mauve"]["value"] == 0.2
     assert "Fluency" in ended.out.split("reading")[0]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+import metaeval
 from metaeval.citation.data_model import Answer
 from metaeval.citation.pipelines.aliice_human_labels import answers_of, read_people
 from metaeval.citation.pipelines.figures import bars_of
@@ -78,6 +79,8 @@ def test_table_4_has_people_beside_aliice_on_the_same_answers(ran, typed, tmp_pa
     table = load_table(tmp_path / "results" / "latest" / "answers" / "table-4.json")
     assert [line.cells[2].number for line in table.lines] == ["3.5 (-0.33)", "1.0", "2.7 (0.45)"]
     assert "2 label rows left out" in " ".join(ended.out.split())  # q3 and q9
+    ran(*(word for word in typed if word != "A.jsonl"), "--human", "labels.csv", "--labels", "utility=u1,u2")
+    assert {row["system"] for row in records(tmp_path, "table-4")} == {"B"}
 
 
 def test_readers_agree_as_scikit_learn_says(ran, recorded, typed, tmp_path):
@@ -86,6 +89,7 @@ def test_readers_agree_as_scikit_learn_says(ran, recorded, typed, tmp_path):
     ran(*f"cite agreement odd.csv {words}".split())
     recorded.held("human-readers", recorded.sheets(tmp_path / "results" / "latest"))
     ran(*"cite agreement labels.csv --labels utility=u1,u2 --labels recall=r1,r2 -s interval.resamples=0".split())
+    assert [row["metrics"] for row in metaeval.results.list(results=tmp_path / "results").records] == [""] * 2
     table = load_table(tmp_path / "results" / "latest" / "agreement.json")
     printed = {(block.title, line.name): line.cells for block in table.blocks for line in block.lines}
     # The columns of the labels; 4 of 5 are equal in both.
@@ -99,7 +103,7 @@ def test_readers_agree_as_scikit_learn_says(ran, recorded, typed, tmp_path):
 
 
 def test_figure_4_has_both_pipelines_in_one_figure(ran, typed, tmp_path, recorded):
-    ran(*typed)
+    ran(*typed, "-s", "interval.level=0.9")
     rows = {(row["line"], row["pipeline"], row["measure"]): row["value"] for row in records(tmp_path, "figure-4")}
     # ALiiCE's recall: A has 2/2, 1/2 and 1/1; ALCE: of a sentence whose passages together are read, 1, 0 and 1.
     assert rows["A", "ALiiCE", "recall"] == pytest.approx((1 + 1 / 2 + 1) / 3)
@@ -109,10 +113,8 @@ def test_figure_4_has_both_pipelines_in_one_figure(ran, typed, tmp_path, recorde
     ended = ran("results", "figures", "latest")
     assert "figure-pipelines" in ended.out + ended.err
     # A's answers have 13, 13 and 7 words without marks: mean 11, deviation sqrt((4 + 4 + 16) / 2).
-    (length,) = [
-        row["value"] for row in records(tmp_path, "table-1") if (row["system"], row["measure"]) == ("A", "length_sd")
-    ]
-    assert length == pytest.approx(12**0.5)
+    of = {(row["system"], row["measure"]): row["value"] for row in records(tmp_path, "table-1")}
+    assert of["A", "length_sd"] == pytest.approx(12**0.5)
 
 
 def test_labels_find_their_answers_by_id_and_by_the_ids_of_label_sheets(tmp_path):

@@ -36,9 +36,9 @@ def test_two_metrics_are_told_apart_under_every_protocol_and_held_together(ran, 
         assert [(record["measure"], record["difference"], record["p"]) for record in sheet.records] == pairs
 
 
-def test_of_three_metrics_the_headlines_are_printed_and_all_is_written(cli, ran, held):
-    ended = cli("compare", "overlap", "rouge", "bm25", "-p", "classification", *QUICK)
-    held("analyses-compare-three", ended)
+def test_of_four_metrics_the_headlines_are_printed_and_all_is_written(cli, ran, held):
+    ended = cli("compare", "overlap", "rouge", "bm25", "support-mini", "-p", "classification", *QUICK)
+    held("analyses-compare-four", ended)
 
     assert ("mean ROC-AUC" in ended.out, "full / partial" in ended.out) == (True, False)
     ran("results", "export")
@@ -114,16 +114,20 @@ def test_wrong_input_about_ratings_is_one_sentence(refused, tmp_path):
 
 def test_a_constant_metric_has_no_correlation_and_no_plan(ran, refused, tmp_path):
     data = ratings(tmp_path / "rated.jsonl")
-    rows = [{**row, "scores": {**row["scores"], "flat": 1}} for row in lines_of(tmp_path / "rated.jsonl")]
+    rows = lines_of(tmp_path / "rated.jsonl")
+    for n, row in enumerate(rows):
+        row |= {"group": f"g{n % 2}", "scores": {**row["scores"], "flat": 1, "same": row["scores"]["good"]}}
     write_lines(tmp_path / "rated.jsonl", rows)
     ended = ran("compare", "good", "flat", "--agreement", "-p", "correlation", *data, *QUICK)
     assert ("Spearman of the rows" in ended.out, "None" in ended.out) == (False, False)
-    why = [refused("plan", *pair, *data, *QUICK, "-p", "correlation") for pair in (("good", "flat"), ("flat", "good"))]
-    assert [word in said for said, word in zip(why, ("for one of the two", "constant"), strict=True)] == [True, True]
+    why = {("good", "flat"): "for one of the two", ("flat", "good"): "constant", ("good", "same"): "do not differ in"}
+    for pair, word in why.items():
+        assert word in refused("plan", *pair, "--difference", "0.1", *data, *QUICK, "-p", "correlation")
+    ran("plan", "good", "poor", *data, *QUICK, "-p", "correlation")
 
 
 def test_one_level_leaves_nothing_to_compare_and_says_so(refused, write_corpus, small_rows):
     write_corpus([row | ({"level": "none"} if row["type"] == "citation" else {}) for row in small_rows])
     pair = ("overlap", "rouge", "-d", "jsonl", "--data", "small.jsonl", "--set", "chunk.size=7", *QUICK)
-    assert "No protocol can evaluate metrics on small. " in refused("compare", *pair, "--agreement")
+    assert "No protocol can evaluate metrics on small. " in refused("compare", *pair[2:], "--agreement", "-q")
     assert "mean ROC-AUC cannot compare metrics on small: no row is FULL" in refused("plan", *pair)

@@ -101,14 +101,12 @@ def test_what_failed_is_left_out_counted_and_listed(asked, fake, questions, tmp_
 
     ended, _ = asked(some, "cite", "generate", questions, "-o", "a.jsonl", "--strategy", "summary", *QUICK)
     assert [one["id"] for one in lines_of(tmp_path / "a.jsonl")] == ["q1", "q6"]
-    assert [
-        (one["id"], one["stage"], one["state"]) for one in lines_of(tmp_path / "results/latest/left-out.jsonl")
-    ] == [("q2", "summary", "unparsed"), *((f"q{number}", "answer", "unparsed") for number in (3, 4, 5))]
+    left, said = lines_of(tmp_path / "results/latest/left-out.jsonl"), " ".join(ended.out.split())
+    lost = [("q2", "summary", "unparsed"), *((f"q{number}", "answer", "unparsed") for number in (3, 4, 5))]
+    assert [(one["id"], one["stage"], one["state"]) for one in left] == lost
     found = counts(tmp_path / "results/latest")
     assert (found["left out: summary unparsed"], found["left out: answer unparsed"], found["answers"]) == (1, 3, 2)
-    assert "q2 (summary unparsed), q3 (answer unparsed), q4 (answer unparsed), and 1 more" in " ".join(
-        ended.out.split()
-    )
+    assert "q2 (summary unparsed), q3 (answer unparsed), q4 (answer unparsed), and 1 more" in said
     recorded.held("cited-generate-failed", recorded.sheets(tmp_path / "results/latest"))
 
 

@@ -31,10 +31,7 @@ TYPED = {
     "run -d os:path -m overlap": ("'os:path' is not a data set",),
     "run -m os:path": ("'os:path' is not a metric",),
     # The value of a data set's option is checked before its files.
-    "run -m overlap -d expertqa --data . -s dataset_options.unit=sentence": (
-        "option unit: 'sentence'",
-        "claim, passage",
-    ),
+    "run -m overlap -d expertqa --data . -s dataset_options.unit=sentence": ("unit: 'sentence'", "claim, passage"),
     "run -d frank": ("metaeval evaluate -d frank",),
     "data show wice --human human.json": ("--human is for CiteBench's .citeeval files",),
     "data show absent.citeeval": ("absent.citeeval",),
@@ -68,14 +65,11 @@ TYPED = {
     "plan overlap rouge --measure concordance": ("Concordance is not a measure of mini",),
     "plan overlap rouge --measure auroc": ("Known: accuracy, ap_full,",),  # of three protocols, named once
     "plan overlap rouge --difference two": ("got 'two'",),
-    "plan overlap rouge --difference 0 -s interval.resamples=2": ("difference is 0",),
-    "plan overlap rouge --measure spearman --difference 2": ("in parts of 1",),
     "plan overlap --half-width x": ("--half-width is 'x'", "number"),
-    "plan --half-width 0": ("--half-width is 0; allowed: above 0 and below 0.5",),
-    "plan --half-width 0.5": ("--half-width is 0.5; allowed",),
-    "plan --half-width 0.1 -s share=0": ("share is 0; allowed: above 0 and below 1",),
-    "plan --half-width 0.1 -s share=1": ("share is 1; allowed",),
-    "plan --half-width 0.1 -s items=1": ("items is 1; allowed: 2 or more",),
+    "cite improve answers.jsonl answers.jsonl -o x.jsonl": ("One file",),
+    "cite tables scifi answers.jsonl --nli overlap --nli rouge": ("one metric, and 2",),
+    "results figures mine.yaml": ("metaeval run --suite -c mine.yaml",),
+    "results export --labels overlap": ("'overlap' is not NAME=TEXT",),
     "thresholds overlap -s protocol_options.decision.folds=4": ("folds is '4'",),
 }
 SETTINGS = {

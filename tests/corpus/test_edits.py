@@ -130,7 +130,7 @@ def test_the_command_writes_kind_and_original_and_the_same_bytes(tmp_path):
     assert {row["level"] for row in rows if row["kind"] == "join"} == {"partial"}
     assert {*pairs(edit="form").to_frame()["kind"]} == {"original", "form"}
     assert "kind" not in pairs().to_frame()
-    for wrong in ({"edit": "yaer"}, {"edit": "year", "unit": "statement"}):
+    for wrong in ({"edit": "yaer"}, {"edit": "year", "unit": "statement"}, {"edit": "delete", "unit": "evidence"}):
         with pytest.raises(UserError):
             pairs(**wrong)
 

@@ -67,7 +67,7 @@ def protocol_to_plan(config: RunConfig, key: str, differences: Sequence[float], 
     protocol, options = find_protocols(config.model_copy(update={"protocols": tuple(owners)}))[0]
     if protocol.no_plan:
         raise UserError(f"No plan can be made under {protocol.name}: {protocol.no_plan} Choose another --protocol.")
-    measure = protocol.measure(key or protocol.headline or protocol.measures[0].key)
+    measure = protocol.measure(key or protocol.ranked_by([known.key for known in protocol.measures]))
     for difference in differences:
         raw_difference(difference, measure)
     return protocol, options
@@ -253,7 +253,7 @@ def _pilot(
     task, codes = Task(protocol, options, measure.key), np.unique(rows[0].group)
     influence = minus(*(influence_of_one(task, each, codes) for each in rows)) if codes.size > 1 else None
     if influence is None:
-        why = known_here[measure.key].note or "for one of the two"
+        why = known_here[measure.key].note if known_here[measure.key].value is None else "for one of the two"
         raise UserError(f"{measure.label} is undefined on {frame.name} ({why}): choose another measure.")
     return influence, rows
 

@@ -128,14 +128,14 @@ def write_rank_stability(multiverse: Multiverse, folder: Path) -> list[Path]:
     written: list[Path] = []
     for protocol, outlooks in by_protocol(multiverse.outlooks):
         metrics = list(dict.fromkeys(outlook.metric for outlook in outlooks))
-        known = {(specification(outlook), outlook.metric): outlook.rank for outlook in outlooks}
+        known = {(specification(each), each.metric): each.rank for each in outlooks if each.rank is not None}
         whole = [
             key
             for key in dict.fromkeys(specification(outlook) for outlook in outlooks)
-            if all(known.get((key, metric)) is not None for metric in metrics)
+            if all((key, metric) in known for metric in metrics)
         ]
         if whole:
-            ranks = {metric: [float(known[key, metric] or 0) for key in whole] for metric in metrics}
+            ranks = {metric: [float(known[key, metric]) for key in whole] for metric in metrics}
             figure = rank_stability(ranks, f"{multiverse.dataset}, {multiverse.split}: {outlooks[0].measure}")
             written += save_figure(figure, folder / f"rank-stability-{protocol}")
     return written

@@ -170,8 +170,8 @@ def _marks_with_states(unit: LocatedText, answer: Answer, profile: AlceProfile) 
     left = len(cited) if profile.at_most is None or settled else profile.at_most
     for citation in cited:
         counted = citation.state in ("judged", "fails")
-        yield replace(citation, state="over the limit") if counted and not left else citation
-        left -= counted and left > 0
+        yield replace(citation, state="over the limit") if counted and left <= 0 else citation
+        left -= counted
 
 
 def clean(unit: LocatedText, answer: Answer, profile: AlceProfile) -> LocatedText:

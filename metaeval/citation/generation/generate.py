@@ -21,7 +21,7 @@ from metaeval.citation.scifi.data_model import without_marks
 from metaeval.llm.messages import Ask, ChatRequest
 
 
-def counts_of(results: Sequence[Draft]) -> dict[str, dict[str, float | None]]:
+def counts_of(results: Sequence[Draft]) -> dict[str, dict[str, float]]:
     """Return counts and means, by name, of "answers", "marks" (as pipelines read them) and problems "on the way"."""
     answers = [result.answer for result in results if result.answer is not None]
     shown = [len(result.shown) for result in results if result.answer is not None]

@@ -112,7 +112,7 @@ def _run(options: TablesOptions, progress: Progress) -> Done:
     judges, splitter = Judges(options, progress), find_sentence_splitter(options.splitter)
     profile = aliice_profile(options.profile)
     read = {name: gather(paths, options.format, options.sources) for name, paths in files.items()}
-    labelled = {name for name, answers in read.items() if people and (answers_of(people, answers) >= 0).any()}
+    labelled = {name: people for name, answers in read.items() if people and (answers_of(people, answers) >= 0).any()}
     if people and not labelled:
         raise UserError(f"No row of {options.human[0]} is of one of these answers: write their ids in its column id.")
     claims = {name: read_aliice(answers, profile, splitter, options.parser) for name, answers in read.items()}
@@ -128,8 +128,8 @@ def _run(options: TablesOptions, progress: Progress) -> Done:
         tables = [_overall(aliice, around), _beside(aliice, alce, beside)]
         tables.append(_beside(aliice, alce, beside, name if len(read) > 1 else ""))
         tables += _differing(aliice, alce, beside)
-        if people and name in labelled:
-            tables.append(people_sheet(aliice, people, around))
+        if name in labelled:
+            tables.append(people_sheet(aliice, labelled[name], around))
         sheets += [replace(table, name=f"{safe_name(name)}/{table.name}") for table in tables]
     paths = [*(path for group in files.values() for path in group), *options.human]
     return Done(config=judges.config, sheets=sheets, read=paths, value=CitedSheets(sheets))

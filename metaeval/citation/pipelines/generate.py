@@ -148,22 +148,21 @@ def _sheet(
     fields: Mapping[str, str],
 ) -> Table:
     """Return the table of counts. took: further blocks of counts."""
-    blocks = {**generation.counts_of(drafts), **took}
-    number = int(blocks["answers"]["questions"] or 0)
+    counts = generation.counts_of(drafts)
     lost = [draft for draft in drafts if draft.answer is None]
-    data = data_of(name, fields["strategy"], questions, len(drafts) - len(lost), int(blocks["marks"]["marks"] or 0))
+    data = data_of(name, fields["strategy"], questions, len(drafts) - len(lost), int(counts["marks"]["marks"]))
     some = ", ".join(f"{plain(draft.question.id)} ({draft.stage} {draft.trouble})" for draft in lost[:_SHOWN])
-    more = f", and {len(lost) - _SHOWN:,} more" if len(lost) > _SHOWN else ""
+    more = f", and {len(lost) - _SHOWN:,} more" if lost[_SHOWN:] else ""
     notes = (
-        Note("data", f"{count(number, 'question')}, {count(data.documents, 'document')}"),
+        Note("data", f"{count(int(counts['answers']['questions']), 'question')}, {count(data.documents, 'document')}"),
         # Lines of a list of settings can be broken after commas.
         Note("settings", settings_text({name: value.replace(",", ", ") for name, value in fields.items()})),
         Note("left out", f"{some}{more}; {_LEFT_OUT}" if lost else ""),
         Note("prompts", "the strategies are named by SCiFi's paper; the wording is ours"),
     )
     table = TableLines()
-    for block, counts in blocks.items():
-        for counted, value in counts.items():
+    for block, values in {**counts, **took}.items():
+        for counted, value in values.items():
             record: Record = {"system": system, "block": block, "count": counted, "value": value}
             table.add(block, counted, [amount(counted, value)], record)
     return Table(

@@ -132,9 +132,9 @@ def _verdict(answer: PairScore, cutoff: Cutoff, direction: Literal[1, -1]) -> Ve
     direction: of the raw scores and the cut-off (-1: lower is more support); the verdict holds the raw score.
     """
     if answer.score is None:
-        return Verdict(None, None, str(answer.status), answer.cut > 0)
+        return Verdict(None, None, str(answer.status), bool(answer.cut))
     entailed = None if cutoff.value is None else answer.score >= direction * cutoff.value
-    return Verdict(entailed, direction * answer.score, cut=answer.cut > 0)
+    return Verdict(entailed, direction * answer.score, cut=bool(answer.cut))
 
 
 class Judges:

@@ -77,7 +77,7 @@ def claim_tree(parse: Parse, claims: Sequence[Highlighted], made_by: str = "") -
     plot.set(xlim=(-margin, width - margin), ylim=(bottom, 0.3))
     plot.axis("off")
     if made_by:
-        plot.set_title(wrapped(made_by, max(int(width / 0.06), 20)), loc="left", fontsize=7, color="#666666")
+        plot.set_title(wrapped(made_by, int(width / 0.06)), loc="left", fontsize=7, color="#666666")
     return figure
 
 

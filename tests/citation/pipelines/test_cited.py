@@ -132,6 +132,8 @@ def test_all_that_is_told_of_the_tables_on_paper_is_as_recorded(sheets, told, re
             filled = partial(lambda held, missing: means([missing if x is None else x for x in held]).times(0.5), held)
             many.add(judge, lambda missing, filled=filled: {"recall": filled(missing)}, lacking=lacking)
         results[name] = many.done(()).value
+    alone = [replace(answer, group="g") for answer in ANSWERS]
+    results["alone"] = table(("left", "ax by"), ("right", "bx by"), answers=alone).done(()).value
     recorded.held("cited-tables", {name: [told(one), len(one.estimates)] for name, one in results.items()})
 
 

@@ -119,6 +119,9 @@ def test_systems_stand_under_their_own_names(meta):
     assert [table.stub, *table.headings] == ["measure", "o3_high", "o3_low", "tau"]
     # People's means of b1, b2 and of a1, a2 (below).
     assert [cell.number for cell in table.blocks[0].lines[0].cells[:2]] == ["0.469", "0.500"]
+    alone = meta(answers={key: (text, system, "q", own) for key, (text, system, _, own) in ANSWERS.items()})
+    (table,) = [sheet for sheet in meta_sheets(alone) if sheet.name == "responses/systems"]
+    assert [(row["tau"], row["tau_low"]) for row in table.records] == [(None, None), *[(1, None)] * 3]
 
 
 def test_statements_of_alce_on_paper(meta):

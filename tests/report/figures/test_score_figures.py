@@ -36,17 +36,16 @@ def job(tmp_path_factory):
 def test_the_area_below_each_curve_is_the_tables_value(job, recorded):
     _, found, folder = job
     scored = read_judged_scores(folder)
-    few = {name: curve[-1] for name, curve in roc_of(scored, {"support-mini": 0.5}).items()}
+    drawn = roc_of(scored, {"support-mini": 0.5})
     of = {"scores": distributions_of(scored), "reliability": reliability_of(scored), "name": scored.name}
     curves = {
         name: [recorded.thinned(list(curve.x)), recorded.thinned(list(curve.y)), curve.point]
-        for name, curve in few.items()
+        for name, (*_, curve) in drawn.items()
     }
     recorded.held("figures-of-scores", of | curves)
     table = next(result for result in found.results if result.protocol == "classification")
-    curves = roc_of(read_judged_scores(folder), {})
     for name, key in (("full from none", "fs_ns"), ("full from partial", "fs_ps"), ("partial from none", "ps_ns")):
-        areas = {curve.metric: np.trapezoid(curve.y, curve.x) for curve in curves[name]}
+        areas = {curve.metric: np.trapezoid(curve.y, curve.x) for curve in drawn[name]}
         assert areas == pytest.approx({row.metric: row.values[key].value for row in table.rows})
 
 
@@ -58,10 +57,8 @@ def test_the_mark_on_a_curve_is_the_metrics_threshold(job, recorded):
     assert all(image(first[name], "svg") == image(second[name], "svg") for name in first), "the same bytes"
     drawn = {name: [recorded.drawn(figure)[:2], *figure.axes[0].get_xlim()] for name, figure in second.items()}
     recorded.held("figures-of-a-job", drawn)
-    figure = second["figure-roc-mini-all-chunk"]
-    marks = [
-        tuple(float(at[0]) for at in line.get_data()) for line in figure.axes[0].lines if len(line.get_xdata()) == 1
-    ]
+    lines = [line.get_data() for line in second["figure-roc-mini-all-chunk"].axes[0].lines]
+    marks = [(float(x[0]), float(y[0])) for x, y in lines if len(x) == 1]
     # The cards' thresholds of overlap (0.63) and support-mini are known, bm25 has none.
     rows = found.gold != 1
     share = [(found.scores["overlap"][rows & (found.gold == level)] >= 0.63).mean() for level in (0, 2)]
@@ -73,7 +70,9 @@ def test_reliability_is_scikit_learns_calibration_curve(job):
     found = read_judged_scores(job[2])
     bins = reliability_of(found)
     assert set(bins) == {"overlap", "support-mini"}, "bm25's scores are no shares"
-    assert reliability_of(JudgedScores("rated", True, np.array([0.0, 2.0]), {"m": np.zeros(2)})) == {}
+    for rated, gold, score in [(True, (0, 2), (0, 0)), (False, (2, 2), (0, 1.5))]:
+        assert reliability_of(JudgedScores("few", rated, np.array(gold), {"m": np.array(score)})) == {}
+    assert not any(roc_of(JudgedScores("few", False, np.array([2, 2]), {"m": np.array([0, 1.5])}), {}).values())
     for metric, own in bins.items():
         for one, least in zip(own, (2, 1), strict=True):
             observed, stated = calibration_curve(found.gold >= least, found.scores[metric], n_bins=10)
@@ -85,6 +84,7 @@ def test_reliability_is_scikit_learns_calibration_curve(job):
 
 def test_ratings_have_thirds_and_no_curve(tmp_path):
     rows = [{"id": str(n), "group": "g", "system": "", "rating": n / 8, "scores": [None, n / 9]} for n in range(9)]
+    rows += [rows[8] | {"rating": None}, rows[8] | {"rating": 9, "cited": False}]
     head = {"schema": "metaeval-pairs/1", "columns": ["none", "m"], "controls": [], "job": {"data": "r/all@1"}}
     head["job"]["unit"] = "rating"
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, (head, *rows))) + "\n")
