@@ -60,7 +60,7 @@ def compare(
             for outcome in outcomes
         )
         drawn = [outcome.resampled for outcome in outcomes]
-    resampled = [key for key in keys if key in drawn[0]]
+    resampled = [key for key in keys if all(key in values for values in drawn)]
     exchanged = protocol.exchanged if resampled else None
     exchanges = exchanged(*pair, permutations, resampling.seed, options) if exchanged else {}
     # Rows of a measure may come from one group where those of others do not.

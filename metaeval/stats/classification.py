@@ -201,7 +201,7 @@ def weighted_kappa(counts: Floats) -> Floats:
 
     counts: (..., K, K), gold x predicted. NaN where none is expected. Cohen, "Weighted kappa" (1968).
     """
-    levels = np.arange(len(counts.T), dtype=np.float64)
+    levels = np.arange(counts.shape[-1], dtype=np.float64)
     return cohen_kappa(counts, (levels[:, None] - levels[None, :]) ** 2)
 
 

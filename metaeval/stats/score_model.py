@@ -198,7 +198,7 @@ def _fitted_shares(rest: Floats, group: Ints, cell: Ints) -> tuple[float, float]
         misfit = (square - (total**2 * of_cell / inner).sum()) / rest_share
         misfit -= (of_group * mean**2 / (1 + of_group * weight)).sum()
         size = rest.size * math.log(rest_share) + np.log(inner / rest_share).sum() + np.log1p(of_group * weight).sum()
-        likelihood = -rest.size * math.log(misfit) - size
+        likelihood = -rest.size * math.log(max(misfit, 1e-300)) - size
         if likelihood > best + 1e-9:
             best, shares = likelihood, (of_group, of_cell)
     return shares
