@@ -66,7 +66,7 @@ def _fits(value: object, kind: Any) -> bool:
 def _in_words(kind: Any) -> str:
     if get_origin(kind) in (UnionType, Union):
         return " or ".join(map(_in_words, get_args(kind)))
-    words = {str: "a text", Path: "a path", NoneType: "None", Sequence: "a list of texts"}
+    words = {str: "a text", NoneType: "None", Sequence: "a list of texts"}
     return words.get(get_origin(kind) or kind) or f"a {kind.__name__}"
 
 

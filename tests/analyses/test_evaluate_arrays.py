@@ -173,7 +173,7 @@ def test_ratings_that_are_no_levels_are_read_as_ratings(arrays, caplog):
         ([1.0, 2.0], ["full", "partly so"], None, 'row 2, column "labels" is "partly so".*--map full='),
         ([1.0, 2.0], [0, math.inf], None, 'row 2, column "labels" is "inf"'),
         ([1.0, 2.0], [0, math.nan], None, "1 rating"),
-        (["a", "b"], [0, 2], None, "scores should be numbers.*row 1"),
+        (["a", "b"], [0, 2], None, 'scores should be numbers.*row 1 is "a"'),
         (pandas.DataFrame(index=[0, 1]), [0, 2], None, "no metric"),
         ([1.0, 2.0], np.array([[0], [2]]), None, r"labels .*shape \(2, 1\)"),
         (np.float64(1), [0, 2], None, "scores should be an array"),

@@ -164,7 +164,7 @@ def test_the_command_line_reads_answers_with_a_model_of_ones_own(tmp_path, monke
 
 
 def logits(*shares):
-    return np.log(np.array(shares, dtype=np.float32))
+    return np.log(np.array(shares, dtype=np.float32)) + 90  # a float32 holds no power of e above 88
 
 
 def test_an_answer_has_at_most_15_tokens():
@@ -172,4 +172,4 @@ def test_an_answer_has_at_most_15_tokens():
     start, end = np.full(17, 0.1 / 15), np.full(17, 0.1 / 16)
     start[1], start[2], end[16] = 0.6, 0.3, 0.9
     found = best_span(logits(*start), logits(*end), np.ones(17, dtype=bool))
-    assert found[:3] == (2, 16, pytest.approx(0.27, rel=1e-6))
+    assert found[:3] == (2, 16, pytest.approx(0.27, rel=1e-4))

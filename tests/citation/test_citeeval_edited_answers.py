@@ -90,11 +90,11 @@ def test_marks_that_stand_otherwise_in_the_answer_are_not_touched():
     # A statement from elsewhere says that its stretch cites 3 as well, which it does not.
     one = answer("Rain fell on the whole of the land [1].\nSo [2].")
     split = split_response(one, replace(PAPER, merge_below=20))
-    wrong = type(split)((type(split.statements[0])(1, "Rain", (3, 1), 0, 39),), False)
-    found = improved(one, wrong, {1: [delete(1)]})
-    assert (found.answer.text, found.fates) == (one.text, {1: "marks not found"})
+    wrong = type(split.statements[0])(1, "Rain", (3, 1), 0, 39), split_response(one).statements[1]
+    found = improved(one, type(split)(wrong, False), {1: [delete(1)], 2: [delete(2)]})
+    assert found.fates == {1: "marks not found", 2: "changed"}
     right = improved(one, split, {1: [delete(2)]}, replace(PAPER, merge_below=20))
-    assert right.answer.text == "Rain fell on the whole of the land [1].\nSo."
+    assert found.answer.text == right.answer.text == "Rain fell on the whole of the land [1].\nSo."
 
 
 WORDS = "Rain snow fog hail wind frost dew the a of and fell rose over under U.S. (north) 1837 “quoted” —".split()

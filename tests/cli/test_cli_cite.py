@@ -5,6 +5,7 @@ import json
 import pytest
 
 from metaeval.citation.alce.correctness import mauve
+from metaeval.core.errors import UserError
 from tests.cli.samples import csv_rows, lines_of, write_lines
 
 PASSAGES = [
@@ -175,11 +176,9 @@ def test_samples_of_a_system_give_means_and_deviations(ran, tmp_path, recorded, 
 
 
 STAND_IN = """
-class Score: pass
-
-def compute_mauve(p_text, q_text, **settings):
-    Score.mauve = len(q_text) / 10
-    return Score
+def compute_mauve(p_text, q_text, featurize_model_name, **settings):
+    compute_mauve.mauve = len(q_text) / 10 * ([*settings.values()] == [-1, 512, 8, 25, False])
+    return compute_mauve
 """
 
 
@@ -196,6 +195,8 @@ def test_fluency_is_mauve_where_the_package_is_installed(cli, ran, write, tmp_pa
     typed = ("cite", "tables", referenced, "--nli", "overlap", "--parser", "small", *QUICK)
     texts = (("ab", ["", ""]), (["", ""], "ab"), ("ab", "ab"), ("aa", "aa"), ("aa", "bb"))
     assert [mauve(["", ""], *both, str(model)) for both in texts] == [None, None, 0.2, None, 0.2]
+    with pytest.raises(UserError, match="gpt2 or bert"):
+        mauve(["q"], ["a"], ["b"], model="models/large")
     ended = ran(*typed, "-s", f"mauve_model={model}")
     assert table(tmp_path / "results" / "latest", "table-1")["answers", "mauve"]["value"] == 0.2
     assert "Fluency" in ended.out.split("reading")[0]

@@ -125,9 +125,8 @@ def test_labels_and_gates_take_a_folder_and_know_other_weights(answers, ran, ref
 
 def test_thresholds_scores_and_python_take_a_folder(here, ran):
     data = ("-d", "jsonl", "--data", "nine.jsonl")
-    assert (
-        "--nli nli:./my-nli -s calibration=" in ran("thresholds", "nli:./my-nli", "--learn", "-s", "folds=3", *data).out
-    )
+    learnt = ran("thresholds", "nli:./my-nli", "--learn", "-s", "folds=3", *data).out
+    assert "--nli nli:./my-nli -s calibration=" in learnt
     ran("score", "-m", "nli:./my-nli", *data, "-o", "scores")
     assert "nli:my-nli" in ran("evaluate", "scores/nli.my-nli.jsonl", *data, *QUICK).out
     assert "ready" in ran("metrics", "show", "nli:./my-nli").out
@@ -180,7 +179,8 @@ def way_out(here, cli):
 
 @pytest.mark.parametrize("metric", LARGE)
 def test_without_a_model_five_commands_lead_out(way_out, metric):
-    assert [words[0] for words in way_out(metric)] == ["run", "pairs", "score", "evaluate", "run"]
+    out = [words[0] for words in way_out(metric) if "-d" in words]
+    assert out == ["run", "pairs", "score", "evaluate", "run"]
 
 
 def test_every_command_of_the_way_out_works(way_out, tiny, here, ran):

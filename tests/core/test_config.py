@@ -234,6 +234,8 @@ def test_functions_of_python_take_what_fits_and_name_what_does_not(recorded, tmp
         *((evaluate, {"m": {"zz": 1.0}}, None, rated), (evaluate, 3)),
     ]
     found = {"told": [recorded.told(*call) for call in calls]}
+    with pytest.raises(UserError, match=r"a text or a Callable\."):
+        score(3, [], [])
     some = score("overlap", np.array(["walk", "rain", "a b", "x"] * 2), ["walk", "snow", "a c", "x"] * 2)
     columns = some.to_frame().to_dict("list")
     columns["status"] = [*map(str, columns["status"])]  # before pandas 3 a status stays an enum

@@ -158,5 +158,7 @@ def test_parquet_without_its_package_is_refused_before_scoring_and_jsonl_needs_n
     config = of_mini(metrics="overlap", results=tmp_path / "results")
     with pytest.raises(UserError, match="pyarrow"):
         list(export_scores(config, tmp_path / "scores", "parquet"))
+    with pytest.raises(UserError, match="pyarrow"):
+        metaeval.pairs(output="p.parquet", dataset="none")
     assert not config.store_path.exists()
     assert [file.path.name for file in export_scores(config, tmp_path / "scores", "jsonl")] == ["overlap.jsonl"]

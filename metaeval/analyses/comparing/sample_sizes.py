@@ -306,7 +306,7 @@ def labels_needed(half_width: float, share: float, items: int | None = None) -> 
         variance = share * (1 - share) / n * correction
         if variance <= 0:
             return True
-        low, high = wilson(share, variance, n, 1e9, 0.95)
+        low, high = wilson(share, variance, n, math.inf, 0.95)
         return max(share - low, high - share) <= half_width
 
     if not reached(most):

@@ -181,10 +181,9 @@ def token_f1(gold: str, prediction: str) -> float:
     Where a text has no words, it is 1 if neither has any, else 0.
     """
     gold_words, words = normalise(gold).split(), normalise(prediction).split()
-    if not gold_words or not words:
-        return float(gold_words == words)
     common = (Counter(gold_words) & Counter(words)).total()
-    return 2 * common / (len(gold_words) + len(words))
+    total = len(gold_words) + len(words)
+    return 2 * common / total if total else 1.0
 
 
 def reader_scores(gold: Sequence[Sequence[str]], predictions: Sequence[str]) -> dict[str, float]:

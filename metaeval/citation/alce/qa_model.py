@@ -65,7 +65,7 @@ def best_span(start: Float32s, end: Float32s, open: Bools) -> AnswerSpan:
     """
     begins, ends = _softmax(start, open), _softmax(end, open)
     none = float(begins[0] * ends[0])
-    begins[0] = ends[0] = 0
+    begins[0] = 0
     product = np.tril(np.triu(np.outer(begins, ends)), _LONGEST_ANSWER - 1)
     first, last = np.unravel_index(np.argmax(product), product.shape)
     return int(first), int(last), float(product[first, last]), none
@@ -105,7 +105,6 @@ def _windows(tokenizer: Any, question: str, context: str) -> list[ContextWindow]
         truncation="only_second",
         max_length=limit,
         stride=stride,
-        return_token_type_ids=True,
         return_overflowing_tokens=True,
     )
     windows = []

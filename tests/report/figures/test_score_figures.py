@@ -83,16 +83,13 @@ def test_reliability_is_scikit_learns_calibration_curve(job):
 
 
 def test_ratings_have_thirds_and_no_curve(tmp_path):
-    rows = [{"id": str(n), "group": "g", "system": "", "rating": n / 8, "scores": [None, n / 9]} for n in range(9)]
+    rows = [{"id": str(n), "group": "g", "system": "", "rating": n / 10, "scores": [None, n / 10]} for n in range(11)]
     rows += [rows[8] | {"rating": None}, rows[8] | {"rating": 9, "cited": False}]
     head = {"schema": "metaeval-pairs/1", "columns": ["none", "m"], "controls": [], "job": {"data": "r/all@1"}}
     head["job"]["unit"] = "rating"
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, (head, *rows))) + "\n")
     drawn = score_figures(tmp_path, RunConfig(), looks_of(["none", "m"]))
     assert list(drawn) == ["figure-scores-r-all-rating", "figure-reliability-r-all-rating"]
-    # Thirds of 0, 1/8 ... 1 end at 8/24 and 16/24 of the way.
-    assert [one.level for one in distributions_of(read_judged_scores(tmp_path))["m"]] == [
-        "ratings from 0.75 to 1",
-        "ratings from 0.375 to 0.625",
-        "ratings from 0 to 0.25",
-    ]
+    # Thirds of 0, 1/10 ... 1 end at 1/3 and 2/3.
+    levels = [one.level for one in distributions_of(read_judged_scores(tmp_path))["m"]]
+    assert levels == ["ratings from 0.7 to 1", "ratings from 0.4 to 0.6", "ratings from 0 to 0.3"]
