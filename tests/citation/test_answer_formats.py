@@ -35,7 +35,7 @@ def test_a_shape_is_recognised_and_read_as_text_with_marks(tmp_path, form):
 @pytest.mark.parametrize("form", sorted(FORMATS.keys() - {"crag25"}))  # its passages are in a file beside
 def test_the_example_that_is_listed_can_be_read(tmp_path, form):
     answers = read_answers(written(tmp_path, json.loads(FORMATS[form].example)))
-    assert len(answers) == 1 or form == "expertqa"
+    assert (len(answers) == 1 or form == "expertqa", "\\u" in FORMATS[form].example) == (True, False)
 
 
 def test_request_and_reply_can_also_be_text_or_a_batch(tmp_path):

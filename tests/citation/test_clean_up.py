@@ -92,11 +92,6 @@ def test_offsets_are_those_of_the_text_as_it_was_read():
         assert "It opened." in cleaned(read(f"It opened.\n{text}")).text
 
 
-def test_rules_and_code_blocks_make_no_claims():
-    for text in ("---\n\nIt opened [1].", "It opened [1].\n\n```python\nx = a[2]\n```"):
-        assert claims(read(text)) == [("It opened.", (1,))]
-
-
 def test_what_is_left_out_is_counted_and_may_stay(tmp_path, caplog):
     caplog.set_level(logging.INFO, "metaeval")
     path = tmp_path / "a.jsonl"

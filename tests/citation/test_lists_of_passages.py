@@ -121,11 +121,12 @@ def test_marks_without_a_passage_are_warned_of_with_an_example(pipeline, first, 
         ('["Mill.", 3]', "allowed: a list of strings"),
         (["Mill.", None], "allowed: a list of strings"),
         ([{"title": "Mill"}], "field 'text' is missing"),
+        (["Mill."], 'have the id "a"'),  # twice
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused_and_not_joined(cell, said):
-    with pytest.raises(UserError, match=f"passages.*{said}"):
-        items_of([{"answer": TEXTS[0], "passages": cell}])
+    with pytest.raises(UserError, match=f"(passages|two answers).*{said}"):
+        items_of([{"id": "a", "answer": TEXTS[0], "passages": cell}] * 2)
 
 
 def test_texts_in_brackets_are_texts_and_lists_of_sources_are_judged_together(tmp_path):

@@ -112,8 +112,13 @@ def test_what_failed_is_left_out_counted_and_listed(asked, fake, questions, tmp_
 
 def test_no_answer_at_all_writes_nothing(asked, fake, questions, tmp_path):
     cut = fake.completion("It is", finish_reason="length")
-    ended, _ = asked(lambda body: cut, "cite", "generate", questions, "-o", "a.jsonl", "-q", code=2)
-    assert "6 cut at the token limit; the first reply begins 'It is'" in ended.err
+
+    def some(body):
+        read = "Sum up" in str(body) and "river 1?" not in str(body)
+        return writer(body) if read else cut
+
+    ended, _ = asked(some, "cite", "generate", questions, "-o", "a.jsonl", "-q", "--strategy", "summary", code=2)
+    assert "'summary'. Replies: 6 cut at the token limit; the first reply begins 'It is'" in ended.err
     assert "-s chat.max_tokens=2048" in ended.err  # twice the default
     assert not (tmp_path / "a.jsonl").exists()
 

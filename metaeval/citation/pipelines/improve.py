@@ -90,13 +90,13 @@ def _run(options: ImproveCommand, progress: Progress) -> Done:
     cited = rated_table(options, first.rated, config, split, rounds=options.rounds)
     last = rounds[-1].rated
     missing = last.values["auto"].missing
-
     worst, best = (value_of(last.statistic("auto", options.scenario, end)) for end in (0, 1))
-    could_be = ""
-    if missing.any() and worst is not None and best is not None:
-        could_be = f"{count(int(missing.sum()), 'statement')} of the last round without a judgement; with them, "
-        could_be += f"CiteEval-Auto over all answers is from {worst:.3f} to {best:.3f} (the means above are of what "
-        could_be += "was judged)"
+    could_be = (
+        f"{count(int(missing.sum()), 'statement')} of the last round without a judgement; with them, CiteEval-Auto "
+        f"over all answers is from {worst:.3f} to {best:.3f} (the means above are of what was judged)"
+        if missing.any() and worst is not None and best is not None
+        else ""
+    )
     notes = [
         judge_note(asking, models),
         Note(

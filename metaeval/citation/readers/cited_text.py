@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from metaeval.citation.data_model import LeftOut
-
 SpanKind = Literal["claim", "mark", "either"]
 
 
@@ -53,14 +51,14 @@ class CitedText:
     """An answer with its spans and distinct sources, written in the order of its record.
 
     left_out: counts of citations that the format does not read, by reason. cut: what the file reader left out of the
-    text, as no part of the answer (the offsets say nothing). marks_in_text: the citations are marks [n]
-    in the text, which stay there. id, question, group, system: empty where the record has none.
+    text, as no part of the answer: kinds, each with the number of sources of a list, else 0. marks_in_text: the
+    citations are marks [n] in the text, which stay there. id, question, group, system: empty where the record has none.
     """
 
     sources: list[CitedSource] = field(default_factory=list)
     spans: list[CitedSpan] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    cut: list[LeftOut] = field(default_factory=list)
+    cut: list[tuple[str, int]] = field(default_factory=list)
     id: str = ""
     question: str = ""
     group: str = ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from metaeval.citation.data_model import Answer, Passage
+from metaeval.citation.data_model import Answer, LeftOut, Passage
 from metaeval.citation.readers.cited_text import CitedText, Reasons
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, unread_text, unwrapped
 from metaeval.citation.readers.mark_insertion import (
@@ -109,5 +109,5 @@ def _answer(name: str, cited: CitedText, texts: SourceTexts, reading: CitedReadi
             reading.missing += [source.url or source.id or source.title or f"{name}, source {place}"] * is_cited
         passages.append(replace(passage, source=source.url or source.id))
     group = cited.group or ("" if cited.question.strip() else name)
-    left_out = tuple(replace(piece, start=len(text), end=len(text)) for piece in cited.cut)
+    left_out = tuple(LeftOut(len(text), len(text), kind, sources=number) for kind, number in cited.cut)
     return Answer(name, text, tuple(passages), cited.question, group, cited.system, left_out=left_out)

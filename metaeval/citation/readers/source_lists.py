@@ -218,11 +218,11 @@ def _inline(line: str) -> list[_Entry]:
     marks = [*brackets(left)]
     starts, ends = [start for start, *_ in marks], [end for _, end, _ in marks]
     before, *texts = (left[start:end] for start, end in zip([0, *ends], [*starts, len(left)], strict=True))
-    titled = bool(texts) and not addresses and not before and re.search(r"\w{3}", left[ends[0] : ends[0] + 300])
-    if not titled and not all(map(_SEPARATORS.fullmatch, (before, *texts))):
+    bare = all(map(_SEPARATORS.fullmatch, (before, *texts)))
+    if not bare and (addresses or before or not re.search(r"\w{3}", " ".join(texts))):
         return []
     labelled = [(str(number), text) for (*_, numbers), text in zip(marks, texts, strict=True) for number in numbers]
-    cited = [_Entry(label, "bracket", 0, text if titled else "") for label, text in labelled]
+    cited = [_Entry(label, "bracket", 0, "" if bare else text) for label, text in labelled]
     return [*(_Entry("", "bullet", 0, match[0]) for match in addresses), *cited]
 
 

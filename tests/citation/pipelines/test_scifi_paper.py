@@ -29,7 +29,7 @@ def answers(model, strategy, texts):
             "text": text,
             "passages": PASSAGES,
             "system": f"{model}/{strategy}",
-            "reference": {"claims": ["A Dane built it."]},
+            "reference": {"claims": ["A Dane built it."], "n" * 40: 0},
         }
         for number, text in enumerate(texts)
     ]
@@ -150,7 +150,7 @@ def test_only_questions_that_both_answered_are_compared():
         ({"trained": ["tiny"]}, "BEFORE=AFTER"),
         ({"trained": ["tiny=tiny-lora"], "table": [1, 2]}, "add --table 3"),
         ({"trained": ["gpt=other"]}, "no strategy in common"),
-        ({"table": [1], "by": ["topics"]}, '"topics".*claims'),
+        ({"table": [1], "by": ["topics"]}, '"topics".*"claims", "n{28}…'),
     ],
 )
 def test_what_is_wrong_is_one_sentence(options, says):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaeval.citation.data_model import Answer, LeftOut
+from metaeval.citation.data_model import Answer
 from metaeval.citation.readers.cited_text import WITHOUT_TEXT, CitedText
 from metaeval.core.errors import UserError
 from metaeval.core.parsing import MalformedError, parse_json, read_object
@@ -205,7 +205,7 @@ def answering(blocks: Iterable[DataRow], draft: CitedText, gap: str = "\n") -> I
     start, cited, called = draft.length, len(draft.spans), False
     for block in blocks:
         if is_aside(block.fields, REASONING):
-            draft.cut.append(LeftOut(start, start, "reasoning block"))
+            draft.cut.append(("reasoning block", 0))
             continue
         if is_aside(block.fields, _CALL):
             called = True
@@ -215,7 +215,7 @@ def answering(blocks: Iterable[DataRow], draft: CitedText, gap: str = "\n") -> I
                 draft.write(gap)
                 if cited == len(draft.spans):
                     draft.mark(start, draft.length, ())
-                    draft.cut.append(LeftOut(start, draft.length, "pre-tool text"))
+                    draft.cut.append(("pre-tool text", 0))
                 start, cited = draft.length, len(draft.spans)
         yield block
 

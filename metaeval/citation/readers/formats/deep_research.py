@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from metaeval.citation.data_model import LeftOut
 from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.formats.answer_format import AnswerFormat, finished
 from metaeval.citation.readers.source_lists import KIND, ListedSource, source_lists
@@ -29,7 +28,7 @@ def write_report(article: str, draft: CitedText) -> None:
     listed: dict[str, ListedSource] = {}
     titles: dict[str, str] = {}
     for block in lists:
-        draft.cut.append(LeftOut(0, 0, KIND, sources=len(block.sources)))
+        draft.cut.append((KIND, len(block.sources)))
         for source in block.sources:
             titles.setdefault(plain_url(source.url), source.title)
             if source.label and (source.url or source.title):
@@ -45,7 +44,7 @@ def write_report(article: str, draft: CitedText) -> None:
         draft.write(body[done : cited.start] + cited.words)
         done = cited.end
         if not cited.targets:
-            draft.cut.append(LeftOut(0, 0, "image"))
+            draft.cut.append(("image", 0))
             continue
         start = draft.length if cited.words else draft.write(body[cited.start : cited.end])
         places = []

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from metaeval.citation.data_model import LeftOut
 from metaeval.citation.marks_and_sentences import find_marks
 from metaeval.citation.readers.cited_text import CitedText
 from metaeval.citation.readers.formats.answer_format import (
@@ -90,7 +89,7 @@ def _read_choices(row: DataRow) -> Iterator[CitedText]:
     for number, choice in enumerate(row.rows("choices" if "choices" in row.fields else "outputs")):
         draft, message = CitedText(), choice.row("message")
         annotations = parts(message, "annotations") or parts(message, "citations")
-        draft.cut += [LeftOut(0, 0, "reasoning block")] * is_aside(message.fields, REASONING)
+        draft.cut += [("reasoning block", 0)] * is_aside(message.fields, REASONING)
         write_annotated(draft, text_in(message.fields.get("content")), annotations, results)
         yield finished(draft, row, number)
 
