@@ -37,7 +37,6 @@ class _StopSignal(KeyboardInterrupt):
     last: ClassVar[int] = signal.SIGINT
 
     def __init__(self, number: int) -> None:
-        super().__init__()
         self.number = _StopSignal.last = number
 
 
@@ -45,7 +44,6 @@ class _InterruptError(Exception):
     """Raised in place of a `KeyboardInterrupt`, which typer would handle itself. number: of the signal."""
 
     def __init__(self, interrupt: KeyboardInterrupt) -> None:
-        super().__init__()
         self.number: int = getattr(interrupt, "number", _StopSignal.last)
 
 
@@ -96,7 +94,8 @@ class DeclaredGroup(TyperGroup):
         The help leaves out names such as tables-scifi, which the help of `tables` gives.
         """
         names = list(dict.fromkeys([*super().list_commands(ctx), *names_in(self.group)]))
-        return [name for name in names if not self._listing or "-" not in name]
+        listed = [name for name in names if "-" not in name or name.partition("-")[0] not in names]
+        return listed if self._listing else names
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command, or group of commands, of this name; None if there is none."""

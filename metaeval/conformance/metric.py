@@ -202,9 +202,10 @@ def three_way_probabilities_are_a_distribution(subject: MetricSubject) -> None:
         return
     metric = subject.made()
     metric.prepare(SOURCES, STATEMENTS)
-    (levels,) = runs("entail", lambda: metric.entail([HELD[0]], [HELD[1]]))
-    need(isinstance(levels, ThreeWay), f"entail returned {levels!r}: return one ThreeWay for each pair with a score.")
-    sums = sum(math.exp(logarithm) for logarithm in levels or ())
+    answers = runs("entail", lambda: metric.entail([HELD[0]], [HELD[1]]))
+    whole = isinstance(answers, Sequence) and len(answers) == 1 and isinstance(answers[0], ThreeWay)
+    need(whole, f"entail returned {answers!r}: return one ThreeWay for each pair with a score.")
+    sums = sum(math.exp(logarithm) for levels in answers for logarithm in levels or ())
     need(abs(sums - 1) < 1e-3, f"The probabilities of entail sum to {sums:.4f}: return natural logarithms.")
 
 

@@ -45,9 +45,8 @@ def test_request_and_reply_can_also_be_text_or_a_batch(tmp_path):
     answers = read_answers(written(tmp_path, {**record, "id": "a"}, {**as_text, "id": "b"}, as_batch))
     assert [answer.id for answer in answers] == ["a", "b", "c"]
     passages = answers[0].passages
-    assert {(each.text, each.question, each.passages) for each in answers} == {
-        (EXPECTED["anthropic"], "When?", passages)
-    }
+    expected = EXPECTED["anthropic"], "When?", passages
+    assert all((each.text, each.question, each.passages) == expected for each in answers)
     assert [passage.text for passage in passages] == [A, "1999", B]
     reply = {**record["response"], "documents": [{"title": "D", "text": A}]}  # beside the reply
     (answer,) = read_answers(written(tmp_path, reply))
@@ -120,15 +119,15 @@ SOURCES = [
 ]
 
 
-def source_file(folder, kind):
+def source_file(folder, kind, rows=SOURCES):
     path = folder / f"s.{kind}"
     if kind == "jsonl":
-        written(folder, *SOURCES, name="s.jsonl")
+        written(folder, *rows, name="s.jsonl")
     elif kind == "csv":
         path.write_text("id,url,text\n,https://a.example/x," + A + "\nf-1,," + B + "\n")
     elif kind == "parquet":
         arrow, parquet = map(pytest.importorskip, ("pyarrow", "pyarrow.parquet"))
-        parquet.write_table(arrow.Table.from_pylist([{"id": "", "url": "", **row} for row in SOURCES]), path)
+        parquet.write_table(arrow.Table.from_pylist([{"id": "", "url": "", **row} for row in rows]), path)
     else:
         path.mkdir()
         (path / "f-1.txt").write_text(B)
@@ -149,9 +148,9 @@ def test_texts_of_sources_come_from_another_file(tmp_path, caplog, kind):
 
 def test_texts_of_chunks_come_by_index(tmp_path):
     record = {**SHAPES["gemini"], "id": "g"}
-    for row in ({"index": 0, "text": A}, {"answer": "g", "index": "0", "text": A}):
+    for row in ({"index": 0, "text": "\ud800"}, {"answer": "g", "index": "0", "text": "\ud800"}):
         (answer,) = gather([written(tmp_path, record)], sources=written(tmp_path, row, name="s.jsonl"))
-        assert [passage.text for passage in answer.passages] == [A, B]
+        assert [passage.text for passage in answer.passages] == ["\ud800", B]
 
 
 @pytest.mark.parametrize(
@@ -160,12 +159,14 @@ def test_texts_of_chunks_come_by_index(tmp_path):
         ([{"text": "x"}], r"line 1 names no source \(it has text\)"),
         ([{"id": "a"}], r"line 1 has no text \(it has id\)"),
         ([{"id": "f-1", "text": "x"}, {"id": "f-1", "text": "y"}], "line 2: .* id 'f-1' has two different texts"),
+        ([{"id": "a", "text": "x"}, {"text": "y"}], r"s\.parquet row 2 names no source"),
         ([3], "line 1 is 3; allowed: a JSON object"),
     ],
 )
 def test_a_file_of_sources_with_a_fault_is_refused(tmp_path, rows, says):
+    kind = "parquet" if "parquet" in says else "jsonl"
     with pytest.raises(UserError, match=says):
-        gather([written(tmp_path, SHAPES["openai"])], sources=written(tmp_path, *rows, name="s.jsonl"))
+        gather([written(tmp_path, SHAPES["openai"])], sources=source_file(tmp_path, kind, rows))
 
 
 def test_sources_without_a_text_are_not_judged(tmp_path):

@@ -31,7 +31,7 @@ def test_all_options_stand_in_the_whole_help(cli):
 @pytest.mark.parametrize(
     ("typed", "named"),
     [
-        ("calibrate overlap", "No such command 'calibrate'"),
+        ("cite calibrate", "No such command 'calibrate'"),
         ("comapre overlap", "Did you mean 'compare'"),
         ("run --metric overlap", "Possible options: --metrics"),
         ("compare overlap rouge --budget 5", "No such option: --budget"),

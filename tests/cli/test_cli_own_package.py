@@ -29,6 +29,8 @@ gap = gap:GAP
 [metaeval.analyses]
 cite.marked = marked:PIPELINE
 levels = levels:LEVELS
+levels-again = levels:LEVELS
+rows-of-each = levels:LEVELS
 """
 ANSWERS = [
     {"id": "1", "group": "q1", "text": "Cats sleep [1]. Dogs bark.", "passages": [{"text": "a"}]},
@@ -88,12 +90,7 @@ def here(ran, place, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.syspath_prepend(place / "site")
     registry._entries.cache_clear()
-
-    def run(*words):
-        ended = ran(*words)
-        return ended.out
-
-    yield run
+    yield lambda *words: ran(*words).out
     registry._entries.cache_clear()
 
 
@@ -168,8 +165,8 @@ def test_the_pipeline_reads_judges_and_writes(here, metaeval, place):
     assert "0.0" in here("cite", "marked", "answers.jsonl", "--opening", "{", "-s", "splitter=rules")
 
 
-def test_the_analysis_is_a_command(metaeval):
-    assert "Count the rows of each level." in metaeval("--help")
+def test_the_analysis_is_a_command(here, metaeval):
+    assert here("--help").count("  Count the rows of each level.") == 2, "and levels-again is in the help of levels"
     said = metaeval("levels", "--fewest", "2")
 
     assert "Rows of each level" in said

@@ -79,9 +79,10 @@ def explaining(span):
     return made(explain=lambda self, source, statement: [span] if source and statement.strip() else [])
 
 
-def entailing(levels):
-    """The metric whose three-way answer for a pair is this one."""
-    return made(card=replace(CARD, three_way=True), entail=lambda self, sources, statements: [levels])
+def entailing(*levels):
+    """The metric whose three-way answers are these, for the first of the texts that it was prepared with."""
+    more = {"prepare": lambda self, *texts: vars(self).update(first=tuple([column[0]] for column in texts))}
+    return made(card=replace(CARD, three_way=True), entail=lambda self, *pair: [*levels] * (pair == self.first), **more)
 
 
 def identified(change):
@@ -110,7 +111,7 @@ FIRST = 15  # words of each of the first two sources
 globals().update({name: carded(**changed) for name, changed in BY_VALUES["cards"].items()})
 globals().update({name: explaining(Span(*span)) for name, span in BY_VALUES["spans"].items()})
 globals().update({name: entailing(ThreeWay(*map(log, own))) for name, own in BY_VALUES["entailed"].items()})
-Undecided = entailing(None)
+Undecided, Unanswered, Doubled = entailing(None), entailing(), entailing(*[ThreeWay(0.0, -99.0, -99.0)] * 2)
 Tuples = explaining(("source", 0, 1, 0.5))
 Mute = made(explain=lambda self, source, statement: [])
 Talking = made(explain=lambda self, source, statement: [Span("source", 0, 1, 0.5)] * bool(source))
@@ -191,9 +192,9 @@ def estimating(change):
     return evaluating(changed)
 
 
-def given(change):
+def given(change, **fields):
     """The protocol, whose rows and resampling are changed before."""
-    return replace(GAP, evaluate=lambda rows, resampling, options: evaluate(*change(rows, resampling), options))
+    return replace(GAP, evaluate=lambda rows, resampling, *how: evaluate(*change(rows, resampling), *how), **fields)
 
 
 def _changed(outcome, rows, resampling, options):
@@ -248,9 +249,8 @@ CHANGING = evaluating(_changed)
 ZERO = evaluating(_zero)
 UNSEEDED = given(lambda rows, given: (rows, replace(given, level=given.level * 0.999 ** next(CALLS))))
 UNCHECKED = given(lambda rows, given: (rows.with_score(np.where(np.isinf(rows.score), 9.0, rows.score)), given))
-SEEDLESS = replace(
-    given(lambda rows, given: (rows, replace(given, seed=min(given.seed, 0)))), resampled=lambda *arguments: {}
-)
+SEEDLESS = given(lambda rows, given: (rows, replace(given, seed=min(given.seed, 0))), resampled=lambda *arguments: {})
+PERCENTS = given(lambda rows, given: (rows, replace(given, level=given.level / (100 if 1 < given.level < 100 else 1))))
 TWO_WAYS = replace(GAP, replicate=_other)
 UNREPLICATED = replace(GAP, replicate=lambda *arguments: {})
 TWICE = replace(GAP, measures=GAP.measures * 2)

@@ -218,7 +218,7 @@ def test_the_profile_paper_is_what_it_names_and_typed_ones_go_before_it(assessed
         ({"base_url": "http://h/v1"}, "base-url is for chat models"),
         ({"model": "m", "chat": {"temperature": 3}}, "'temperature' in the options of the chat model is 3"),
         ({"model": "m", "prompts": "none"}, "prompts=none holds no decomposition.txt or mapping.txt"),
-        ({"tokenizer": "/none/such"}, "tokenizer=/none/such cannot be loaded"),
+        ({"tokenizer": "/none/such"}, "tokenizer=/none/such cannot be loaded (HFValidationError: "),
         ({"nli": "minilm-bertscore", "threshold": "soft"}, "A fact's value is from 0 to 1"),
     ],
 )
