@@ -171,7 +171,7 @@ def _imported(kind: Kind, name: str, code: bool) -> Any:
             check_typed(kind, name)
         entry = EntryPoint(name, name, _GROUPS[kind])
     if entry is None:
-        raise unknown(kind, name, names(kind), _declared_since(kind, name) or next_for(kind, name))
+        raise unknown(kind, name, names(kind), _advice(kind, name))
     try:
         if entry.value == name:
             _load_here(entry.module.partition(".")[0])
@@ -197,8 +197,8 @@ def next_for(kind: Kind, name: str) -> str:
     return LIST_COMMAND[kind]
 
 
-def _declared_since(kind: Kind, name: str) -> str:
-    """Return advice for a name that an editable package has registered since it was installed; "" for other names."""
+def _advice(kind: Kind, name: str) -> str:
+    """Return advice for an unknown name: to install again where an editable package registers it, else `next_for`."""
     import json  # only where a name is wrong
     import tomllib
     from urllib.parse import urlsplit
@@ -214,7 +214,7 @@ def _declared_since(kind: Kind, name: str) -> str:
             continue
         if declared:
             return f"{folder} registers it since it was installed: type 'pip install -e {folder}' again."
-    return ""
+    return next_for(kind, name)
 
 
 def _load_here(name: str) -> None:

@@ -65,10 +65,10 @@ class Store:
         """Close the file; if this object wrote to it and it was then deleted or replaced, restore it first."""
         try:
             if self._wrote:
-                self._wrote = False
                 with self.sentences():
                     self._restore_if_moved()
         finally:
+            self._wrote = False
             self._connection.close()
 
     def _open(self) -> None:
@@ -86,6 +86,9 @@ class Store:
         try:
             # A flipped bit can break a text's UTF-8, which the row's checksum tells, and not an exception.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            if (system := file_system(self.path)) not in LOCAL:
+                # Locked whole before it is read, a file in write-ahead mode is read without shared memory.
+                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
             tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
             if tables and self.table not in tables:
                 raise UserError(f"{self.path} is a database and no {self.kind.lower()}: give another {self.option}.")
@@ -94,7 +97,7 @@ class Store:
             declare("input", self.path)
             place = self.path.stat()
             self._place: tuple[int, int] | None = (place.st_dev, place.st_ino)
-            self._choose_journal()
+            self._choose_journal(system)
             connection.execute("PRAGMA temp_store=MEMORY")
             if version != SCHEMA:
                 with connection:  # another run may do the same meanwhile
@@ -105,17 +108,15 @@ class Store:
             connection.close()
             raise
 
-    def _choose_journal(self) -> None:
+    def _choose_journal(self, system: str) -> None:
         """Use write-ahead logging, which commits 100 times as fast, on a file system that is known to be local."""
-        if (system := file_system(self.path)) in LOCAL:
+        if system in LOCAL:
             # Without SQLite's timeout it fails while another run switches or writes: either journal is safe.
             with contextlib.suppress(sqlite3.OperationalError):
                 if self.ask("PRAGMA journal_mode=WAL") == "wal":
                     # NORMAL survives the death of the process; only a power cut can take what came last.
                     self._connection.execute("PRAGMA synchronous=NORMAL")
             return
-        # With an exclusive lock, a file that was in write-ahead mode is read without the shared memory.
-        self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         if self.ask("PRAGMA journal_mode=DELETE") != "delete":
             raise sqlite3.OperationalError(f"another run has it open with write-ahead logging (on {system})")
         self._connection.execute("PRAGMA locking_mode=NORMAL")
@@ -148,8 +149,7 @@ class Store:
         held = {statement: self._connection.execute(query).fetchall() for query, statement in self.copies.items()}
         self._connection.close()
         self._open()
-        with self._connection as connection:
-            connection.execute("BEGIN IMMEDIATE")
+        with self.writing() as connection:
             for statement, rows in held.items():
                 connection.executemany(statement, rows)
         _log.warning(

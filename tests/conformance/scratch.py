@@ -107,7 +107,7 @@ def _limited(limit):
 
 
 CALLS = itertools.count()
-FIRST = 15  # words of each of the first two sources
+FIRST, NUMBERS = 15, (-1, 0, 20, 200, 1000)  # words of each of the first two sources; numbers of resamples
 globals().update({name: carded(**changed) for name, changed in BY_VALUES["cards"].items()})
 globals().update({name: explaining(Span(*span)) for name, span in BY_VALUES["spans"].items()})
 globals().update({name: entailing(ThreeWay(*map(log, own))) for name, own in BY_VALUES["entailed"].items()})
@@ -247,7 +247,7 @@ globals().update({name: replace(GAP, **own) for name, own in BY_VALUES["protocol
 NO_PROTOCOL = "gap"
 CHANGING = evaluating(_changed)
 ZERO = evaluating(_zero)
-UNSEEDED = given(lambda rows, given: (rows, replace(given, level=given.level * 0.999 ** next(CALLS))))
+UNSEEDED = given(lambda rows, given: (rows, replace(given, level=given.level * 0.999 ** next(CALLS), n=given.n or 20)))
 UNCHECKED = given(lambda rows, given: (rows.with_score(np.where(np.isinf(rows.score), 9.0, rows.score)), given))
 SEEDLESS = given(lambda rows, given: (rows, replace(given, seed=min(given.seed, 0))), resampled=lambda *arguments: {})
 PERCENTS = given(lambda rows, given: (rows, replace(given, level=given.level / (100 if 1 < given.level < 100 else 1))))
@@ -263,13 +263,13 @@ UNKNOWN = Estimate(None, note="none", ties=(-1.0, 0.5))
 MORE_KEYS = evaluating(_replacing({"estimates": {"gap": UNKNOWN, "gulf": UNKNOWN}}))
 TIED = evaluating(_replacing({"estimates": {"gap": UNKNOWN}}), tie_orders=True)
 LISTS = evaluating(lambda one, *_: [Outcome({}, 0, 0, ())])
-PARTS, PARTS_NEAR = _influencing(0.0, 0), _influencing(5e-10, 0)
-PARTS_APART, PARTS_MORE = _influencing(2e-9, 0), _influencing(0.0, 1)
+PARTS, PARTS_NEAR = _influencing(0.0, 0), _influencing(7e-10, 0)
+PARTS_APART, PARTS_MORE = _influencing(1.5e-9, 0), _influencing(0.0, 1)
 ORDERED = _more(lambda rows: rows.gold @ np.arange(rows.gold.size))
 CODED = estimating(lambda one, rows: replace(one, low=None, high=None) if rows.group.max() > 99 else one)
-NEAR, APART = _more(lambda rows: 2e-10), _more(lambda rows: 4e-10)
+NEAR, APART = _more(lambda rows: 7e-10), _more(lambda rows: 1.5e-9)
 KEY_ERRORS = _failing(lambda rows, *_: np.isinf(rows.score).any(), KeyError("score"))
 GOLDLESS = _failing(lambda rows, *_: np.isnan(rows.gold).any(), TypeError("gold"))
 SEEDS = _failing(lambda rows, resampling, _: resampling.seed < 0, KeyError("seed"))
-HALVES = _failing(lambda rows, resampling, options: options["form"] == "halved", KeyError("half"))
+HALVES = _failing(lambda _, given, own: own["form"] == "halved" or given.n not in NUMBERS, KeyError("half"))
 HALF_REFUSED = _failing(lambda rows, resampling, options: options["form"] == "halved", UserError("half"))

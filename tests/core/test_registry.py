@@ -38,7 +38,7 @@ def test_an_editable_package_that_registers_a_name_since_it_was_installed_is_nam
     installed.mkdir(parents=True)
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
     (installed / "direct_url.json").write_text(f'{{"url": "{project.as_uri()}", "dir_info": {{"editable": true}}}}')
-    monkeypatch.syspath_prepend(installed.parent)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(installed.parent)])  # behind others
     with pytest.raises(UserError, match=rf"registers it since it was installed: type 'pip install -e {project}' again"):
         registry.find("metric", "longest")
     with pytest.raises(UserError, match=r"Type 'metaeval metrics list'\."):

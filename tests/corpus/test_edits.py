@@ -21,22 +21,22 @@ from metrics_zoo.bm25 import BM25
 from metrics_zoo.overlap import Overlap
 from metrics_zoo.rouge import Rouge
 
-# [kind, statement, source, (marked sentences,) the text after the edit, or null where the rule refuses].
+# [kind, statement, source, (marked sentences,) the text after the edit, or null where the rule refuses(, seed)].
 CASES = json.loads(Path(__file__).with_name("edits.json").read_text(encoding="utf-8"))
 DATA = Path(__file__).parents[3] / "shared" / "data"
 OTHERS = [("It is another page.", "Page."), ("Whales sing in winter.", "They were there. They sang.")]
 
 
-def edited(kind, statement, source="", evidence=(), others=OTHERS):
-    return KINDS[kind].edit(EditCase(statement, source, evidence, starmap(EditTexts, others), Random("0")))
+def edited(kind, statement, source="", evidence=(), others=OTHERS, seed="0"):
+    return KINDS[kind].edit(EditCase(statement, source, evidence, starmap(EditTexts, others), Random(seed)))
 
 
 def test_rules_edit_one_text_or_refuse():
     for kind, statement, source, expected in CASES["statements"]:
         texts = edited(kind, statement, source)
         assert isinstance(texts, str) if expected is None else texts == (expected, source), (kind, statement)
-    for kind, statement, source, evidence, expected in CASES["sources"]:
-        texts = edited(kind, statement, source, evidence)
+    for kind, statement, source, evidence, expected, *seed in CASES["sources"]:
+        texts = edited(kind, statement, source, evidence, OTHERS, *seed)
         assert isinstance(texts, str) if expected is None else texts == (statement, expected), (kind, statement)
 
 

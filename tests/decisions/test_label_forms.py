@@ -9,7 +9,7 @@ from metaeval.core.errors import UserError
 from metaeval.decisions.citation_items import items_of
 from metaeval.decisions.label_forms import FORMS
 
-ROWS = [{"id": f"c{n}", "statement": f"claim {n}", "source": f"source {n}"} for n in range(6)]
+ROWS = [{"id": f"c{n}", "statement": f"claim {n}", "source": f"source {n} é"} for n in range(6)]
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_a_sheet_has_the_columns_of_its_form(items, tmp_path, form, columns):
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     assert [list(row) for row in rows] == [wanted] * 4
     assert {row[name] for row in rows for name in columns} == {""}
-    assert len(records) == 4
+    assert (len(records), output.read_text().count("é")) == (4, 4)
 
 
 def test_a_sheet_of_answers_has_their_questions_and_whole_texts(tmp_path):

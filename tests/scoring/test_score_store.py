@@ -42,7 +42,7 @@ def mounted(tmp_path, monkeypatch):
 
 @pytest.fixture
 def store(tmp_path):
-    with ScoreStore(tmp_path / "deep" / "scores.sqlite") as store:
+    with ScoreStore(tmp_path / "deep" / "down" / "scores.sqlite") as store:
         yield store
 
 
@@ -238,15 +238,15 @@ def test_without_a_local_disk_there_is_no_write_ahead_log_and_that_is_said(tmp_p
     share = tmp_path / "a share"
     mounted(share, "fuse.sshfs")
     with ScoreStore(share / "scores.sqlite") as store, ScoreStore(share / "scores.sqlite") as other:
-        assert "(fuse.sshfs)" in caplog.text
-        assert "--store FILE" in caplog.text
+        assert {"(fuse.sshfs)", "(--store"} <= {*caplog.text.split()}
         store.put(ONE, ANSWERS.items())
         assert other.find(ONE, KEYS) == ANSWERS
         other.put(TWO, ANSWERS.items())
     assert journal(share / "scores.sqlite") == "delete"
     assert [path.name for path in share.iterdir()] == ["scores.sqlite"]
     caplog.clear()
-    ScoreStore(tmp_path / "up" / "scores.sqlite").close()
+    with ScoreStore(tmp_path / "up" / "scores.sqlite") as store:
+        assert store.ask("PRAGMA synchronous") == 1
     assert journal(tmp_path / "up" / "scores.sqlite") == "wal"
     store_frame.MOUNTS.unlink()  # other systems have no such table
     ScoreStore(tmp_path / "up" / "scores.sqlite").close()
@@ -261,9 +261,9 @@ def test_a_write_ahead_store_that_was_copied_to_a_network_file_system(tmp_path, 
         monkeypatch.setattr(store_frame, "PATIENCE", 0.1)
         with pytest.raises(UserError, match="locked"):  # while a run has it open in the other mode
             ScoreStore(store.path)
+    (tmp_path / "share" / "scores.sqlite-shm").mkdir()  # where no memory is shared
     with ScoreStore(store.path) as store:
-        assert store.find(ONE, KEYS) == ANSWERS
-    assert journal(store.path) == "delete"
+        assert (store.find(ONE, KEYS), journal(store.path)) == (ANSWERS, "delete")
 
 
 def test_a_store_whose_journal_cannot_be_switched_while_another_run_writes_is_used_as_it_is(
