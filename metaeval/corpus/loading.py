@@ -212,7 +212,7 @@ def download(file: SourceFile, path: Path, label: str, by_hand: str) -> None:
     `label` names the file in the progress on stderr; `by_hand` is the last sentence of errors: what else can be done.
 
     Raises `UserError` when the origin cannot be reached, answers with an error, stops early, or sends other or more
-    bytes: nothing is read beyond the first byte too many.
+    bytes: nothing is read beyond the block with the first byte too many.
     """
     digest, received = hashlib.sha256(), 0
     with _progress(label, file) as progress, atomic_write(path) as target:
@@ -240,12 +240,12 @@ class _Onward(urllib.request.HTTPRedirectHandler):
 
 
 def _blocks(file: SourceFile, by_hand: str) -> Iterator[bytes]:
-    """Yield the bytes that the origin sends, at most one more than `file` may have; errors of the network are told."""
+    """Yield the bytes that the origin sends, no more than `file` may have; errors of the network are told."""
     received, most = 0, file.size or MOST_BYTES
     try:
         with urllib.request.build_opener(_Onward).open(file.url, timeout=TIMEOUT) as body:
             expected = body.length
-            while block := body.read(min(_BLOCK, most + 1 - received)):
+            while block := body.read(_BLOCK):
                 received += len(block)
                 if received > most:
                     pinned = "of the published file" if file.size else "that any file may have"

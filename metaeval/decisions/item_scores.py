@@ -17,7 +17,7 @@ from metaeval.report.result import Column as Measure
 from metaeval.report.result import Data
 from metaeval.report.table import Block, Note, Record, Scalar, Table, plain
 from metaeval.runs.data import prepare
-from metaeval.runs.metrics import FILE_PREFIX, named_metrics
+from metaeval.runs.metrics import FILE_PREFIX, named_metrics, score_path
 from metaeval.runs.score import AlignedColumn, MetricProgress, array_column, scored_columns
 from metaeval.scoring.contract import Status
 from metaeval.stats.arrays import Floats
@@ -77,7 +77,7 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
     """Return a column for each of `config.metrics`, aligned with the items; NaN is unscored.
 
     A metric may be a column of the items' file. Raises `UserError` for an unknown metric, for a column that is not all
-    numbers, for a metric that would have to score items without texts, and for one that scores no item.
+    numbers, for a metric that needs texts where there are none, or scores no item, and for a file of several metrics.
     """
     registry.refuse_given("metric", items.scores, f"the columns of {items.name}")
     column_by_name: dict[str, AlignedColumn] = {}
@@ -97,6 +97,8 @@ def scored(items: CitationItems, config: RunConfig, progress: MetricProgress | N
     if unscored:
         run = config.model_copy(update={"metrics": tuple(unscored), "unit": "citation", "dataset": "mini"})
         metrics = named_metrics(run)
+        if several := [name for name, files in metrics.files.items() if len(files) > 1]:
+            raise UserError(f"{score_path(several[0])} holds scores of several metrics: give a file with those of one.")
         job = prepare(run, items.as_corpus())
         places = {row.id: number for number, row in enumerate(job.rows)}
         for name, column in zip(unscored, scored_columns(job, metrics, progress), strict=True):

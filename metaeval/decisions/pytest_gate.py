@@ -65,7 +65,6 @@ def assert_supported(citation_gate: Gate, _gate_run: RunConfig) -> Callable[...,
     from metaeval.decisions.gate_check import score_one
 
     def holds(statement: str, source: str) -> float:
-        __tracebackhide__ = True
         score = score_one(citation_gate, statement, source, _gate_run)
         if score is None or score < citation_gate.threshold:
             result = "no score" if score is None else f"score {score:.4g}"

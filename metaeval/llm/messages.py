@@ -143,9 +143,8 @@ def keeps(value: Any, schema: Mapping[str, Any]) -> bool:
         return has_them and all(keeps(value[name], of_property) for name, of_property in properties.items())
     if kind == "array":
         return isinstance(value, list) and all(keeps(element, schema["items"]) for element in value)
-    if kind in _TYPES and (isinstance(value, bool) or not isinstance(value, _TYPES[kind])):
-        return False
-    return "enum" not in schema or value in schema["enum"]
+    of_kind = kind not in _TYPES or (isinstance(value, _TYPES[kind]) and not isinstance(value, bool))
+    return of_kind and ("enum" not in schema or value in schema["enum"])
 
 
 def repaired(value: Any, schema: Mapping[str, Any], repairs: Counter[str]) -> Any:

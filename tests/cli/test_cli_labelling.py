@@ -25,6 +25,7 @@ def answers(cli, tmp_path):
     chance = random.Random(4)
     labels = write_towns(tmp_path, [(chance.choice(LEVELS), chance.choice(LEVELS)) for _ in range(60)])
     Path("labels.csv").write_text(csv_text([("Item", "Verdict"), *random.Random(2).sample([*labels.items()], 40)]))
+    Path("two.csv").write_text("id,one,other\na0,0.5,0.25\n")
     return labels
 
 
@@ -35,10 +36,10 @@ def test_an_estimate_is_printed_and_written(ran, answers):
     truth = sum(level == "full" for level in answers.values()) / len(answers)
     assert found["full"]["low"] < truth < found["full"]["high"]
     assert found["full"]["labels_saved"] > 10
-    assert found["full"]["labels"] == 40
     assert found["full"]["labels_only_low"] < found["full"]["labels_only"] < found["full"]["labels_only_high"]
     assert "no support" in ended.out
     assert "simple random sample of 40 items of 120" in " ".join(ended.out.split())
+    Path("one.csv").write_text(csv_text([("id", "one"), *((item, n % 7) for n, item in enumerate(answers))]))
     signed = dict(part.split(":", 1) for part in sheet.signatures[0].split("|"))
     assert [signed[key] for key in ("design", "estimand", "unit", "metric")] == [
         *("item", "set", "citation", "overlap@v1(content_only=True)"),
@@ -46,7 +47,7 @@ def test_an_estimate_is_printed_and_written(ran, answers):
     assert signed["data"] == items_of(Path("answers.jsonl")).signed
     assert {*versions("metaeval", "numpy", "scipy").items(), ("interval", "ppi-wilson-0.95")} <= signed.items()
     assert "Written: results/estimate/answers-" in ended.out
-    assert Path("results/latest/manifest.json").is_file()
+    assert "40 labels, one\n" in ran("estimate", "answers.jsonl", "-l", "labels.csv", "-m", "one.csv").out
 
 
 @pytest.mark.parametrize(
@@ -55,6 +56,7 @@ def test_an_estimate_is_printed_and_written(ran, answers):
         ("estimate -l labels.csv --estimand all", "--estimand is 'all'"),
         ("estimate -l labels.csv --map level=Urteil", 'has no column "Urteil"'),
         ("estimate -l labels.csv --map levels=Verdict", "unknown role. Did you mean 'level'?"),
+        ("estimate -l labels.csv -m two.csv", "two.csv holds scores"),
         ("estimate -l labels.csv -m overlop", "Did you mean 'overlap'"),
         ("estimate", "answers holds no human labels: give them with --labels"),
         ("label -n 500 -o a.csv", "-n is 500; allowed: 2 to 120"),
@@ -64,8 +66,7 @@ def test_an_estimate_is_printed_and_written(ran, answers):
     ],
 )
 def test_wrong_input_of_estimate_and_label_ends_in_one_sentence(refused, answers, typed, said):
-    command, *options = typed.split()
-    assert said in refused(command, "answers.jsonl", *options)
+    assert said in refused(*typed.split(), "answers.jsonl")
     assert not Path("results/estimate").exists()
 
 
@@ -76,8 +77,7 @@ def test_two_files_are_compared(ran, answers):
     ran("estimate", "answers.jsonl", "other.jsonl", "-l", "both.csv", "-q")
     records = load_table(Path("results/latest/estimate.json")).records
     (full,) = [one for one in records if one["measure"] == "full" and "less" in one["system"]]
-    assert full["value"] == pytest.approx(0)
-    assert full["low"] < 0 < full["high"]
+    assert (full["value"], full["low"] < 0 < full["high"]) == (pytest.approx(0), True)
 
 
 def fill(path, truth):

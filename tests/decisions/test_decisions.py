@@ -104,7 +104,7 @@ def test_estimates(recorded):
         "annotators": (rows, voted, "good"),
         "uncited statements": (x, levels_of(rows, 2), "good"),
         "two files": (x, both, "good", replace(items_of(other), name="y")),
-        "names alike": (rows, both, "good", other),
+        "names alike": (rows, levels_of(rows, 5) | levels_of(other, 3), "good", other),
         "other unlabelled": (rows, levels_of(rows, 2), "good", other),
         "ids alike": (x, alike, "good", y),
         "in part": (several, levels_of(several, 2), "good"),

@@ -140,7 +140,7 @@ def test_money_is_held_booked_and_said_as_it_was(recorded, tmp_path, fake):
 
 
 def test_a_batch_is_written_and_what_came_back_is_read_line_by_line(recorded, tmp_path, fake, caplog):
-    requests = [ChatRequest({"messages": [{"content": str(number)}], "model": "m"}) for number in range(14)]
+    requests = [ChatRequest({"messages": [{"content": str(number)}], "model": "m"}) for number in range(15)]
     keys = [request.key("s").hex() for request in requests]
     assert tried(write_batch, tmp_path / "none.jsonl", {}).startswith("0 requests")
     write_batch(tmp_path / "ask.jsonl", {name: one.content for name, one in zip(keys, requests, strict=True)})

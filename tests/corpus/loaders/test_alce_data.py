@@ -141,8 +141,8 @@ def test_there_is_nothing_to_score_and_the_sentence_counts_the_questions(origin)
     [
         ([], "a list of objects"),
         ({"data": QUESTIONS}, "a list of objects"),
-        ([{"question": "?"}], "docs"),
-        ([{"question": "?", "docs": [{"title": "B"}]}], "text"),
+        ([{"question": "?"}], "record 1.*docs"),
+        ([*QUESTIONS, {"question": "?", "docs": [{"title": "B"}]}], "record 5.*text"),
     ],
 )
 def test_another_layout_is_one_sentence(tmp_path, content, says):
