@@ -136,7 +136,7 @@ _NO_INSTALL = "A network and a package index are needed, this once"
 
 def _step(command: Sequence[str], what: str, advice: str) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=environment, check=False)
+    done = subprocess.run(command, capture_output=True, errors="replace", env=environment, check=False)
     if done.returncode:
         lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         errors = [line for line in lines if line.startswith("ERROR")] or lines

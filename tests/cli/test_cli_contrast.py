@@ -56,14 +56,14 @@ def test_a_line_for_each_kind_in_every_form_and_a_strip_on_the_page(ran, held):
     assert [f"{kind} (12): AUC</text>" in page for kind in (*EDITS, "denied")] == [True] * 5
 
 
-def test_scores_of_files_are_evaluated_and_missing_ones_are_counted(ran):
+def test_scores_of_files_are_evaluated_and_missing_ones_are_counted(ran, held):
     rows = rows_of()
     write([{key: row[key] for key in ("pair_id", "source", "statement")} for row in rows], "pairs.jsonl")
     ran("score", "-m", "overlap", "-d", "ratings", "--data", "pairs.jsonl", "-o", "scores", "-q")
     scored = [line for line in Path("scores/overlap.jsonl").read_text().splitlines() if '"0year"' not in line]
     Path("scores/some.jsonl").write_text("\n".join(scored) + "\n")
     write(rows)
-    ran("evaluate", "scores/some.jsonl", *WORDS, "-q")
+    held("report-contrast-unscored", ran("evaluate", "scores/some.jsonl", *WORDS))
     (row,) = load_result(Path("results/latest/contrast.json")).rows
     assert (row.scored, row.unscored) == (len(rows) - 1, 1)
     assert row.values["fall:year"].bounds == (pytest.approx(11 / 12), 1.0)
@@ -87,9 +87,9 @@ def test_data_without_edits_are_refused(lacking, refused):
 
 def test_without_harmless_edits_there_is_no_area_and_edits_without_an_original_are_counted(ran, held):
     write([row for row in rows_of() if row["kind"] not in ("spaces", "case") and row["pair_id"] != "0"])
-    held("report-contrast-without-harmless", ran("run", "-m", "overlap", *WORDS, "--full"))
+    held("report-contrast-without-harmless", ended := ran("run", "-m", "overlap", *WORDS, "--full"))
     result = load_result(Path("results/latest/contrast.json"))
-    assert not [column.key for column in result.columns if column.key.startswith("auc")]
+    assert [ended.out.count("left out"), "no harmless edits" in ended.out] == [1, True]
     assert sum(result.rows[0].excluded.values()) == 2
     write([row for row in rows_of() if row["kind"] != "case"])  # the only harmless kind has no other beside it
     held("report-contrast-one-harmless", ran("run", "-m", "overlap", *WORDS, "--full"))

@@ -72,8 +72,7 @@ def test_a_refusal_counts_the_chunks_of_unknown_level(refused, write_corpus, sma
     known = full[0] | {"document": "short", "evidence": {"sentences": [0]}}
     short = {"type": "document", "id": "short", "sentences": ["The river was quiet on day one."]}
     write_corpus([*(row for row in small_rows if row["type"] != "citation"), short, known, *open_rows])
-    said = refused("thresholds", "overlap", "-d", "jsonl", "--data", "small.jsonl", "-s", "chunk.size=7")
-    assert (
-        "Every row of small is full: decisions need two levels. Without a known level: 6 chunks; try --unit citation."
-        in said
-    )
+    words = "thresholds", "overlap", "-d", "jsonl", "--data", "small.jsonl", "-s", "chunk.size=7"
+    said = [refused(*words, "--unit", unit) for unit in ("chunk", "citation")]
+    assert ["Every row of small is full" in one for one in said] == [True, True]
+    assert ["known level: 6 chunks; try --unit citation" in said[0], "try --unit" in said[1]] == [True, False]

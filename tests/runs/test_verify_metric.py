@@ -184,7 +184,7 @@ def test_the_script_scores_with_the_official_package_as_this_one_does(
 
 FAKE_PYTHON = """#!{python}
 import os, shutil, sys
-log = open({log!r}, "a"); log.write(" ".join(sys.argv[1:]) + "\\n"); log.close()
+log = open({log!r}, "a"); log.write(" ".join(sys.argv[1:]) + os.getenv("PYTHONPATH", "") + "\\n")
 if sys.argv[1:3] == ["-m", "venv"]:
     if {venv!r}: sys.exit({venv!r})
     os.makedirs(sys.argv[3] + "/bin"); shutil.copy(sys.argv[0], sys.argv[3] + "/bin/python")
@@ -215,7 +215,7 @@ def test_an_environment_is_made_once(fake_python, tmp_path):
     done, said = fake_python(), []
     environment = Environment("it==1.0", ("needs==2.0",))
     environment.build(said.append)
-    assert environment.folder.name.startswith("it-1.0-")
+    assert len(environment.folder.name.removeprefix("it-1.0-")) == 12
     _, needs, package = done()
     assert needs.endswith("needs==2.0")
     assert package.endswith("--no-deps it==1.0")

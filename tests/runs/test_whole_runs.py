@@ -114,7 +114,7 @@ def ratings(of, **fields):
             more = {"kind": kind, "original": f"r{number - number % 3:02}"}
         gold = sum(votes.values()) / 3 if votes else gold
         system = "" if of == "texts" else "abc"[number % 3]
-        pair = f"p{number // 3}{number % 3 // 2}" if of == "pairs" else ""
+        pair = f"p{number // 3}{number % 3 // 2}" if number < {"pairs": 30, "few pairs": 4}.get(of, 0) else ""
         known = {"system": system, "text": text, "pair": pair, "fields": more, "votes": votes}
         rows.append(Rating(f"r{number:02}", f"g{number // 3}", gold, **known))
     ours = {row.id: None if number % 11 == 4 else row.gold + (number % 4) / 3 for number, row in enumerate(rows)}

@@ -151,7 +151,7 @@ def calibration(tmp_path):
             "schema": "metaeval-table/1",
             "name": name,
             "data": {**data, "groups": 1, "levels": {}},
-            **{"settings": {"target": "partial"}, "signatures": [], "records": [record]},
+            **{"settings": {"target": "partial"}, "signatures": [], "records": [{**record, "metric": "nli"}, record]},
         }
         path = tmp_path / "calibration.json"
         path.write_text(json.dumps(sheet))

@@ -7,6 +7,7 @@ import re
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from collections import Counter
 from concurrent.futures import wait
@@ -104,11 +105,10 @@ def test_a_worker_passes_on_warnings_and_nothing_below(caplog):
         logger.info("told to nobody")
         logger.warning("told")
         recipe = {"names": ["no-such"], "settings": {}, "identities": ["0"], "versions": {}}
-        job = {"recipe": recipe, "path": [], "context": {}}
-        answers = scorer.answer(job), scorer.answer(job)
+        answers = [scorer.answer({"recipe": recipe, "path": ["added"], "context": {}}) for _ in range(2)]
     logger.removeHandler(scorer._warnings)
-    assert [answer.get("said") for answer in answers] == [["told"], None]
-    assert all("error" in answer for answer in answers)
+    assert [(answer.get("said"), "error" in answer) for answer in answers] == [(["told"], True), (None, True)]
+    assert (sys.path.count("added"), sys.path.pop()) == (1, "added")
 
 
 def test_what_a_killed_worker_had_in_hand_is_scored_by_another(caplog):
