@@ -69,10 +69,10 @@ def draw_in_proportion(size: Floats, n: int, seed: int) -> tuple[Ints, Floats]:
     """
     if not 0 < n <= size.size or not (size > 0).all():
         raise ValueError(f"the number of items to draw must lie in 1 .. {size.size}, got {n}, and all sizes be above 0")
-    chance = np.minimum(1, n * size / size.sum())
-    while (left := n - chance.sum()) > 1e-9 * n:
-        free = chance < 1
-        chance = np.where(free, np.minimum(1, chance * (1 + left / chance[free].sum())), chance)
+    falling = np.sort(size)[::-1]
+    rest = np.cumsum(falling[::-1])[::-1]
+    certain = np.count_nonzero(falling * (n - np.arange(size.size)) > rest)  # the largest, each above its proportion
+    chance = np.minimum(1, (n - certain) * size / rest[certain])
     random = np.random.default_rng(seed)
     order = random.permutation(size.size)
     ends = np.concatenate([[0.0], np.cumsum(chance[order])])

@@ -70,7 +70,7 @@ def labels_for_power(true: float, rate: float, alpha: float) -> int | None:
     """
     if true >= rate:
         return None
-    n, allowed = labels_for(rate, alpha), -1
+    n, allowed = labels_for(rate, alpha), 0
     while n <= 100_000:
         while tail(allowed + 1, n, rate) <= alpha:
             allowed += 1

@@ -124,7 +124,7 @@ def test_the_three_classes_are_those_of_the_chunk_that_scores(folder, pairs, by_
         assert [math.exp(value) for value in three] == pytest.approx(torch.stack(chosen).mean(0).tolist(), abs=1e-5)
         assert math.exp(three.entailment) == pytest.approx(answer.score, abs=1e-6)
         assert sum(math.exp(value) for value in three) == pytest.approx(1)
-    assert metric.entail(["A source."], [" "]) == [None]
+    assert [three is None for three in metric.entail(["A source."] * 2, [" ", "It is."])] == [True, False]
 
 
 def test_no_vocabulary_head_is_built_or_run(folder):

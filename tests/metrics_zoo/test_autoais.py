@@ -44,8 +44,7 @@ def test_the_official_token_ids(golden):
     one = metric(golden.models / "google/t5_xxl_true_nli_mixture")
     prompts = one.prompts.encode(*zip(*golden.pairs, strict=True))
     assert [prompt.tokens for prompt in prompts] == values["n_tokens"]
-    digests = [hashlib.sha1(str(prompt.ids).encode()).hexdigest()[:10] for prompt in prompts]
-    assert digests == values["token_ids_sha1_10"]
+    assert [hashlib.sha1(str(each.ids).encode()).hexdigest()[:10] for each in prompts] == values["token_ids_sha1_10"]
 
 
 @pytest.fixture(scope="module")
@@ -66,17 +65,17 @@ def test_both_scores_are_their_definition_whatever_the_batch(folder, defined, ba
         found = score_pairs(metric(folder, score=score, batch_tokens=batch_tokens), PAIRS)
         assert scores(found) == pytest.approx(values, abs=1e-5)
     assert len({round(value, 3) for value in defined[1]}) > 4
+    full, two_way, binary = (metric(folder, score=score).observed() for score in ("full", "two_way", "binary"))
+    assert full == two_way != binary
 
 
 def test_the_groups_of_prompts_do_not_depend_on_the_number_of_cores(folder, monkeypatch):
     one = metric(folder, batch_tokens=200)
 
     def groups(cores):
-        sizes = []
+        sizes, texts = [], [[7] * (5 + n % 40) for n in range(150)]
         monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
-        one.model.ask(
-            [[7] * (5 + n % 40) for n in range(150)], lambda group: sizes.append(len(group)) or [0] * len(group)
-        )
+        one.model.ask(texts, lambda group: sizes.append(len(group)) or [0] * len(group))
         return sorted(sizes)
 
     assert groups(1) == groups(2) == groups(64)
@@ -154,10 +153,8 @@ def test_binary_is_one_where_the_greedy_answer_is_exactly_1(speller, watch):
 
 def test_an_answer_is_read_as_far_as_alce_generates_it(speller):
     """Ten pieces; pads among them count, and are no text."""
-    one, replies = (
-        metric(speller, score="binary"),
-        [[0] * 9 + [209, 1], [0] * 10 + [209, 1], [0, 209, 1], [209, 209, 1]],
-    )
+    one = metric(speller, score="binary")
+    replies = [[0] * 9 + [209, 1], [0] * 10 + [209, 1], [0, 209, 1], [209, 209, 1]]
 
     class Replies:
         def after(self, rows, written):

@@ -181,7 +181,7 @@ class Scripted(Pool):
 
     def __init__(self, deadly, place):
         super().__init__(2 if "start 1" in deadly else 1)
-        self.deadly, self.place, self.sent, self.starts = deadly, place, [], 0
+        self.deadly, self.place, self.sent, self.starts, self.stops = deadly, place, [], 0, 0
 
     def start(self, number):
         self.starts += 1
@@ -217,6 +217,7 @@ class ScriptedWorker(Worker):
         return reply
 
     def stop(self):
+        self.pool.stops += 1
         self._waiting.shutdown()
 
 
@@ -239,7 +240,7 @@ def test_one_worker_gets_blocks_ahead_dies_is_replaced_and_its_pairs_are_halved(
         again = tried(list, pool.run(recipe, context, tasks[:1]))
         empty = [*pool.run(recipe, context, [])], len(pool._children)
         pool.close()
-        jobs = [pair for _, pair in pool.sent].count("job"), pool.starts
+        jobs = [pair for _, pair in pool.sent].count("job"), pool.starts, pool.stops
         sent = [[number, len(own), own[0]] for number, own in pool.sent if own != "job"]
         done = done if isinstance(done, str) else [[each.task.block, each.answers[1]] for each in done]
         found[name] = {"done": done, "again": len(again), "empty": empty, "jobs": jobs, "sent": sent}

@@ -36,7 +36,7 @@ def test_29_labels_without_a_miss_tell_a_tenth_and_more_reach_a_power():
     n = labels_for_power(0.04, 0.1, 0.05)
     most = max(k for k in range(n) if binom.cdf(k, n, 0.1) <= 0.05)
     assert binom.cdf(most, n, 0.04) >= 0.8
-    assert labels_for_power(0.1, 0.1, 0.05) is None
+    assert [labels_for_power(true, 0.1, 0.05) for true in (0.01, 0.0981, 0.1)] == [46, None, None]
 
 
 def test_tail_and_bound_are_the_binomial_ones():

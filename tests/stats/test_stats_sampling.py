@@ -7,10 +7,8 @@ from metaeval.stats.prediction_powered import draw_in_proportion, draw_simple, d
 
 
 def test_a_simple_draw_takes_every_item_alike():
-    drawn = np.zeros(20)
-    for seed in range(1000):
-        drawn[draw_simple(20, 5, seed)] += 1
-    assert drawn / 1000 == pytest.approx(np.full(20, 0.25), abs=0.04)
+    drawn = np.mean([np.bincount(draw_simple(20, 5, seed), minlength=20) for seed in range(1000)], 0)
+    assert drawn == pytest.approx(np.full(20, 0.25), abs=0.04)
     assert draw_simple(20, 0, 0).size == 0
 
 
@@ -33,3 +31,6 @@ def test_a_draw_in_proportion_keeps_its_probabilities():
     assert chance[6] == 1
     assert chance[:6] == pytest.approx(2 * size[:6] / 14)
     assert drawn / total == pytest.approx(chance, abs=0.03)
+    assert [draw_in_proportion(size, n, 0)[1].min() for n in (1, 7)] == pytest.approx([1 / 44, 1])
+    with pytest.raises(ValueError, match="above 0"):
+        draw_in_proportion(size - 1, 3, 0)

@@ -27,7 +27,7 @@ def bare(monkeypatch, tmp_path):
     fetched = []
     monkeypatch.setenv("METAEVAL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(nltk.data, "path", [])
-    monkeypatch.setattr(nltk, "download", lambda name, download_dir, quiet: fetched.append((name, download_dir)))
+    monkeypatch.setattr(nltk, "download", lambda *given, **named: fetched.append((given, named)))
     return fetched
 
 
@@ -56,7 +56,7 @@ def test_auto_is_rules_where_no_data_are_and_fetches_nothing_and_without_nltk(ba
 def test_nltk_without_data_asks_once_and_says_what_to_type(bare, tmp_path):
     with pytest.raises(UserError, match=r"nltk\.downloader punkt_tab.*splitter=rules"):
         find_splitter("nltk")
-    assert bare == [("punkt_tab", str(tmp_path / "cache" / "nltk_data"))]
+    assert bare == [(("punkt_tab",), {"download_dir": str(tmp_path / "cache" / "nltk_data"), "quiet": True})]
 
 
 def test_data_are_looked_for_where_nltk_does_and_it_is_not_imported_for_that(tmp_path):
