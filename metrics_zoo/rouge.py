@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import product
 from typing import ClassVar, Literal
@@ -75,18 +75,21 @@ class Rouge(WordMetric):
         places = {side: [place[1:] for place in self.places(text)] for side, text in texts.items()}
         words = {side: [" ".join(self._tokens(texts[side][a:b])) for a, b in places[side]] for side in texts}
         size = _SIZES.get(self.options.variant)
-        both = words["statement"], words["source"]
-        pairs = common_sequence(*both) if size is None else shared_grams(*both, size)
-        spans = {number: Span("statement", *place, 0.0, number) for number, place in enumerate(places["statement"])}
+        pairs = common_sequence(*words.values()) if size is None else shared_grams(*words.values(), size)
+        spans = [Span("statement", *place, 0.0, number) for number, place in enumerate(places["statement"])]
+        found: dict[int, Span] = {}
         for word, match in pairs:
             spans[word] = spans[word]._replace(weight=1.0)
-            spans[-1 - match] = Span("source", *places["source"][match], 1.0, word)
-        return list(spans.values())
+            found[match] = Span("source", *places["source"][match], 1.0, word)
+        return [*spans, *found.values()]
 
 
 def _shared(left: Sequence[str], right: Sequence[str], size: int) -> int:
-    first, second = (Counter(zip(*(words[step:] for step in range(size)), strict=False)) for words in (left, right))
-    return (first & second).total()
+    return (Counter(_grams(left, size)) & Counter(_grams(right, size))).total()
+
+
+def _grams(words: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:
+    return zip(*(words[step:] for step in range(size)), strict=False)
 
 
 def common_sequence(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]]:
@@ -118,11 +121,11 @@ def _common(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int]
 def shared_grams(left: Sequence[str], right: Sequence[str], size: int) -> list[tuple[int, int]]:
     """Return index pairs (left, right) of words in shared n-grams of `size` words; equal ones match one to one."""
     places: dict[tuple[str, ...], list[int]] = {}
-    for place in range(len(right) - size + 1):
-        places.setdefault(tuple(right[place : place + size]), []).append(place)
+    for place, gram in enumerate(_grams(right, size)):
+        places.setdefault(gram, []).append(place)
     matches = []
-    for place in range(len(left) - size + 1):
-        if free := places.get(tuple(left[place : place + size])):
+    for place, gram in enumerate(_grams(left, size)):
+        if free := places.get(gram):
             first = free.pop(0)
             matches += [(place + step, first + step) for step in range(size)]
     return matches

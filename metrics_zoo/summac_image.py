@@ -298,5 +298,4 @@ def _load(path: Path) -> dict[str, ImageValues]:
         layers: Any = torch.load(path, map_location="cpu", weights_only=True)
         return {str(name): layer.double().numpy() for name, layer in layers.items()}
     except Exception as error:
-        reason = " ".join(str(error).split())[:120]
-        raise UserError(f"{path} holds no layers of summac-conv ({reason}): fetch it again.") from error
+        raise UserError(f"{path} holds no layers of summac-conv ({type(error).__name__}): fetch it again.") from error

@@ -41,19 +41,16 @@ def evaluate(judgements: Judgements, resampling: Resampling, options: Mapping[st
     """
     judgements, n_groups = opened(judgements, resampling)
     missing = np.isnan(judgements.score)
-    used, undefined = judgements.rows(~missing), _why_undefined(judgements, options)
+    used, rows = judgements.rows(~missing), _cut(judgements, options)
     decided = decide(used, options)
+    undefined = _why_undefined(judgements, options) or (YES_NO if _is_yes_no(decided) or _is_yes_no(rows) else "")
     groups = np.unique(used.group).size
-    lacking = undefined or (YES_NO if _is_yes_no(decided) else "the gold or the verdicts lack a level")
     keys = MEASURES if "kappa_full" in _shown(judgements, options) else MEASURES[:-2]
-    qualities = {key: Qualities(groups, lacking) for key in keys}
+    qualities = {key: Qualities(groups, undefined or "the gold or the verdicts lack a level") for key in keys}
     if missing.any() and not undefined:
-        rows = _cut(judgements, options)
-        levels = np.unique(rows.gold)
-        wrong = levels[(np.searchsorted(levels, rows.gold) + 1) % levels.size]
-        refills = [rows.with_score(np.where(missing, filler, rows.score)) for filler in (wrong, rows.gold)]
+        refills = [rows.with_score(np.where(missing, filler, rows.score)) for filler in (np.inf, rows.gold)]
         ends = [_measures(refill, n_groups, MEASURES[:2]) for refill in refills]
-        for key in MEASURES[:2]:
+        for key in ends[0]:
             bounds = pair_of_bounds(*(value(end[key], n_groups) for end in ends))
             qualities[key] = replace(qualities[key], bounds=bounds)
     return outcome(
@@ -94,7 +91,8 @@ def replicates(
     rows: Judgements, n_groups: int, draws: Draws, options: Mapping[str, str], keys: Collection[str]
 ) -> Replicates:
     """Return each measure of `keys` under each weighting of the groups, (draws.n,); `rows` must come from `decide`."""
-    return {key: replicate(averaged, draws) for key, averaged in _measures(rows, n_groups, keys).items()}
+    prepared = _measures(rows, n_groups, keys, _is_yes_no(rows))
+    return {key: replicate(averaged, draws) for key, averaged in prepared.items()}
 
 
 @by_clusters
@@ -104,14 +102,14 @@ def influence(rows: Judgements, n_groups: int, options: Mapping[str, str], keys:
     return jackknifed(run, rows.group, n_groups, lambda key: (-1.0 if "kappa" in key else 0.0, 1.0))
 
 
-def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[str, Prepared]:
+def _measures(rows: Judgements, n_groups: int, keys: Collection[str], cuts_alone: bool = False) -> dict[str, Prepared]:
     if np.isnan(rows.score).any():
         rows = rows.rows(np.zeros(rows.score.size, dtype=np.bool_))
     levels, codes = np.unique(np.concatenate((rows.gold, rows.score)), return_inverse=True)
     gold, verdict = (part.astype(np.int64) for part in np.split(codes, 2))
     counts = measures.decision_counts(verdict, gold, rows.group, n_groups, max(levels.size, 1))
     present = np.unique(gold)
-    partly = present[levels[present] == 1.0] if rows.levels or levels[present].max(initial=0) == 2.0 else present[:0]
+    partly = present[levels[present] == 1.0] if rows.levels or levels[present[-1:]].tolist() == [2.0] else present[:0]
     binary = not (rows.score == 2.0).any()
 
     def kappa_from(least: float) -> Callable[[Floats], Floats]:
@@ -131,13 +129,13 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str]) -> dict[st
         "kappa_full": kappa_from(CUTS["full"]),
         "kappa_some": kappa_from(CUTS["some"]),
     }
-    cuts_alone = _is_yes_no(rows)
     return {key: measures.resampled(counts * (not cuts_alone or key.startswith("kappa_")), of[key]) for key in keys}
 
 
 def _is_yes_no(rows: Judgements) -> bool:
     """Return whether the gold has the three levels, and verdicts 0 and 1, which say nothing of partial support."""
-    return set(np.unique(rows.gold).tolist()) == LEVELS and np.unique(rows.score).tolist() == [0.0, 1.0]
+    said = np.unique(rows.score[~np.isnan(rows.score)])
+    return set(np.unique(rows.gold).tolist()) == LEVELS and said.tolist() == [0.0, 1.0]
 
 
 def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapping[str, str]) -> Cards:

@@ -98,4 +98,5 @@ def test_each_text_is_encoded_once_however_many_pairs_it_is_in(pairs, watch):
     passed = watch(metric.texts.encoder._model)
     score_pairs(metric, crossed)
     assert len(crossed) == len(sources) * len(statements) > 500
+    assert metric.observed() == MiniLMCosine().observed() != MiniLMCosine(MiniLMOptions(max_tokens=9)).observed()
     assert passed.texts == len(sources) + len(statements)

@@ -183,7 +183,6 @@ def test_broken_layers_are_one_sentence(layers, tmp_path):
         with pytest.raises(UserError, match=r" need \{"):
             find_convolution(*asked)
     text.write_bytes(b"no layers")
-
     torch.save({"layer": Bomb(tmp_path / "made")}, saved)
     for path in (text, saved):
         with pytest.raises(UserError, match="holds no layers"):

@@ -17,22 +17,21 @@ HINDI = ("राम ने अपने गाँव में एक नया 
 
 
 def test_english_is_the_identity_of_earlier_versions_and_auto_is_settled_by_the_job():
-    assert Rouge(Rouge.Options(language="en")).identity()["options"] == {
-        "variant": "rougeL",
-        "side": "precision",
-        "stem": False,
-    }
+    english = {"variant": "rougeL", "side": "precision", "stem": False}
+    assert Rouge(Rouge.Options(language="en")).identity()["options"] == english
     loaded = load_metrics(["overlap", "rouge", "support-mini"], RunConfig())
-    assert loaded.settled([("The source is here.", "It is.")])["rouge"].identity()["options"].keys() == {
-        "variant",
-        "side",
-        "stem",
-    }
+    assert loaded.settled([("The source is here.", "It is.")])["rouge"].identity()["options"] == english
     hindi = loaded.settled([HINDI] * 3)
     assert [hindi[name].options.language for name in ("overlap", "rouge")] == ["hi", "hi"]
     assert hindi["support-mini"] is loaded["support-mini"]
     assert hindi.config.metric_options["rouge"] == {"language": "hi"}
     assert hindi.settled([("The source is here.", "It is.")]) is hindi
+
+
+def test_rouge_matches_snowballs_stems_where_they_are_asked_for():
+    pytest.importorskip("snowballstemmer", reason="needs the extra 'languages'")
+    stems = Rouge(Rouge.Options(language="de", stem=True))
+    assert [answer.score for answer in stems.score(["Die Häuser"] * 2, ["Haus", "Haus Maus"])] == [1, 0.5]
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the published files are not in ../shared/data")

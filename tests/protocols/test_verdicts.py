@@ -73,7 +73,8 @@ def test_levels_are_cut_where_asked(against, least):
 
 def test_yes_is_full_where_the_gold_is_full_or_none_and_has_the_kappas_of_both_cuts_alone_on_three_levels():
     told, gold = np.minimum(TOLD, 1), np.where(THREE > 0, 2.0, 0.0)
-    assert values(rows(gold, told))["accuracy"] == pytest.approx(accuracy_score(gold > 0, told), abs=1e-12)
+    twice = [values(rows(gold / most, told * most))["accuracy"] for most in (1, 2)]
+    assert twice == pytest.approx([accuracy_score(gold > 0, told)] * 2, abs=1e-12)
     found = VERDICTS.evaluate(rows(THREE, told), Resampling(0), {"against": "levels"}).estimates
     assert {key for key, one in found.items() if one.value is not None} == {"kappa_full", "kappa_some"}
     assert found["kappa_full"].value == pytest.approx(cohen_kappa_score(THREE == 2, told), abs=1e-12)
@@ -81,6 +82,10 @@ def test_yes_is_full_where_the_gold_is_full_or_none_and_has_the_kappas_of_both_c
     assert found["accuracy"].note
     whole = [values(rows(THREE + (THREE == 2), score, False))["accuracy"] is None for score in (TOLD, 2 * TOLD)]
     assert whole == [False, True]  # of gold 0, 1 and 3 a verdict may be 2, and not 4
+    assert [values(rows(range(n), range(n), False))["accuracy"] for n in (10, 11)] == [1, None]
+    few = [rows([0, 1, 2, 1], [0, said, said, np.nan]) for said in (0, 1)]
+    ends = [VERDICTS.evaluate(given, Resampling(0), {}).estimates["accuracy"] for given in few]
+    assert [(one.worst, one.best) for one in ends] == [(0.25, 0.5), (None, None)]
 
 
 def test_gold_cut_in_two_has_the_areas_of_scikit_learn():
@@ -98,4 +103,6 @@ def test_two_levels_have_one_column(lacking, shown):
     cut = {"multi_class": "ovr"}
     assert CLASSIFICATION.shown(given, {}) == (shown,)
     assert len(CLASSIFICATION.shown(given, cut)) == 1
+    found = CLASSIFICATION.evaluate(given, Resampling(20), cut).estimates.values()
+    assert [one.interval is None for one in found] == [one.value is None for one in found]
     assert CLASSIFICATION.shown(replace(given, gold=THREE[: given.gold.size]), cut) == ("full_rest", "some_none")
