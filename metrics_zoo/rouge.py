@@ -75,7 +75,8 @@ class Rouge(WordMetric):
         places = {side: [place[1:] for place in self.places(text)] for side, text in texts.items()}
         words = {side: [" ".join(self._tokens(texts[side][a:b])) for a, b in places[side]] for side in texts}
         size = _SIZES.get(self.options.variant)
-        pairs = common_sequence(*words.values()) if size is None else shared_grams(*words.values(), size)
+        both = words["statement"], words["source"]
+        pairs = common_sequence(*both) if size is None else shared_grams(*both, size)
         spans = [Span("statement", *place, 0.0, number) for number, place in enumerate(places["statement"])]
         found: dict[int, Span] = {}
         for word, match in pairs:
