@@ -208,6 +208,9 @@ def test_edits_without_a_rating_leave_the_statement_half_judged(tmp_path):
         '<attribution sentence_id="1">2</attribution>',
         '<editing sentence_id="1">N/A</editing><rating sentence_id="2">5</rating>',
     ]
+    stopped = [{"message": {"content": text}, "finish_reason": "length"} for text in said]
+    lost = evaluate(FOUR, asker(lambda body: stopped.pop(0)), asking)
+    assert lost.rated.values["rating"].missing.all()
     result = evaluate(FOUR, asker(lambda body: said.pop(0)), asking)
     assert result.judged.problems == {"not judged": 3 + 2}  # three contexts; one rating and one list of edits
     missing = {key: units.missing[:2].tolist() for key, units in result.rated.values.items()}

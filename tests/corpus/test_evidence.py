@@ -19,7 +19,7 @@ def test_words_are_compared_and_indices_stand():
     assert align(sentences=(3, 1, 1)) == EvidenceAlignment(frozenset({1, 3}), given=2, unmatched=0)
     assert align("Nobody came.", sentences=(1,)) == EvidenceAlignment(frozenset({1, 4}), given=2, unmatched=0)
     # The first and the last are found, the second shares no word with the page.
-    result = align("Rain fell. Unheard of! A river rose fast.", "Elsewhere, maybe.", threshold=0.5)
+    result = align("Rain fell.\n\n— !\n\nUnheard of! A river rose fast.", "Elsewhere, maybe.", threshold=0.5)
     assert result == EvidenceAlignment(frozenset({0, 1}), given=4, unmatched=2)
     assert align("Elsewhere.", threshold=0.0) == EvidenceAlignment(frozenset(), given=1, unmatched=1)
     assert align("Elsewhere.", page=[]) == EvidenceAlignment(frozenset(), given=1, unmatched=1)

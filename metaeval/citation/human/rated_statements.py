@@ -315,7 +315,7 @@ def rated_level(
     ]
     values = {}
     for key, each in columns.items():
-        values[key] = each[kept].reset_index(drop=True).reindex(columns=ANSWERS[1:])
+        values[key] = each[kept].reset_index().reindex(columns=ANSWERS[1:])
         if not key.startswith(FROM_FILE):
             values[key]["value"] = values[key]["value"].round(DIGITS)
     return Level(unit, Ratings(name, tuple(ratings), {}, dropped), values)
