@@ -78,11 +78,11 @@ class Rouge(WordMetric):
         both = words["statement"], words["source"]
         pairs = common_sequence(*both) if size is None else shared_grams(*both, size)
         spans = [Span("statement", *place, 0.0, number) for number, place in enumerate(places["statement"])]
-        found: dict[int, Span] = {}
+        matched: dict[int, Span] = {}
         for word, match in pairs:
             spans[word] = spans[word]._replace(weight=1.0)
-            found[match] = Span("source", *places["source"][match], 1.0, word)
-        return [*spans, *found.values()]
+            matched[match] = Span("source", *places["source"][match], 1.0, word)
+        return [*spans, *matched.values()]
 
 
 def _shared(left: Sequence[str], right: Sequence[str], size: int) -> int:

@@ -134,8 +134,8 @@ def _measures(rows: Judgements, n_groups: int, keys: Collection[str], cuts_alone
 
 def _is_yes_no(rows: Judgements) -> bool:
     """Return whether the gold has the three levels, and verdicts 0 and 1, which say nothing of partial support."""
-    said = np.unique(rows.score[~np.isnan(rows.score)])
-    return set(np.unique(rows.gold).tolist()) == LEVELS and said.tolist() == [0.0, 1.0]
+    verdicts = np.unique(rows.score[~np.isnan(rows.score)])
+    return set(np.unique(rows.gold).tolist()) == LEVELS and verdicts.tolist() == [0.0, 1.0]
 
 
 def card(judges: Mapping[str, Judgements], resampling: Resampling, options: Mapping[str, str]) -> Cards:

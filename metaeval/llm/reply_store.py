@@ -28,7 +28,7 @@ def replies_path(path: Path | None) -> Path:
 
 
 def reply_checksum(key: bytes, reply: Any) -> int | None:
-    """Return the checksum of a stored reply, from its columns `key` and `reply`; None if the reply is no text."""
+    """Return the checksum of a stored reply, from its columns `key` and `reply`; None if the reply is not a text."""
     return checksum(key + reply.encode()) if isinstance(reply, str) else None
 
 
