@@ -136,7 +136,7 @@ def prompt_in(file: Path | None) -> Prompt:
     return read_prompt(file or PROMPT, PLACES)
 
 
-ClaimKey = tuple[str, int | None]  # id of an answer, and number of a claim in it, from 1
+ClaimKey = tuple[str, int | None]  # id of an answer, and number of a claim in it, from 1, if any
 
 
 def claim_key(line: CitationLine) -> ClaimKey:
